@@ -13,7 +13,26 @@ import (
 const (
 	maxDepth    = 100
 	maxElements = 2_000_000
+	maxPart     = 1 << 20 // bytes between one "<" and the next: of a tag with its attributes and the text behind it
 )
+
+// longPart is an error about a part of the text that is longer than it may be. An XML decoder reads
+// each whole before anyone can count it.
+func longPart(file string, src []byte) error {
+	for at := 0; at < len(src); {
+		n := bytes.IndexByte(src[at:], '<')
+		if n > maxPart || n < 0 && len(src)-at > maxPart {
+			places := classad.Places{Src: string(src)}
+			d := &classad.Diagnostic{Severity: classad.Fatal, File: file, Pos: places.At(max(0, at-1)), Code: "limit", Msg: "a tag with the text behind it is longer than 1 MiB"}
+			return d.ShowLine(places.Src)
+		}
+		if n < 0 {
+			break
+		}
+		at += n + 1
+	}
+	return nil
+}
 
 // elements finds where the elements of each description stand, by name. It ends where
 // the text does, by a mistake or not, and is an error where that has more than it may.
@@ -59,9 +78,9 @@ func zero(dec *xml.Decoder) bool {
 
 // teller warns of elements of one description.
 type teller struct {
-	file, src string
-	places    map[string][]classad.Pos
-	to        func(*classad.Diagnostic)
+	file   string
+	places map[string][]classad.Pos
+	to     func(*classad.Diagnostic)
 }
 
 // warn is about the element of that name that comes i-th, from 0.
@@ -69,7 +88,6 @@ func (t teller) warn(name string, i int, msg string) {
 	d := &classad.Diagnostic{File: t.file, Code: "not-used", Msg: msg}
 	if at := t.places[name]; i < len(at) {
 		d.Pos = at[i]
-		d.ShowLine(t.src)
 	}
 	t.to(d)
 }

@@ -79,6 +79,10 @@ func Read(file string, src []byte, warn func(*classad.Diagnostic)) ([]*classad.A
 		d := &classad.Diagnostic{Severity: classad.Fatal, File: file, Pos: classad.Pos{Line: line, Col: col}, Code: "adl", Msg: fmt.Sprintf(format, args...)}
 		return d.ShowLine(string(src))
 	}
+	if err := longPart(file, src); err != nil {
+		return nil, err
+	}
+	warn = classad.Warnings(string(src), warn)
 	var ads []*classad.Ad
 	places, err := elements(src)
 	if err != nil {
@@ -107,7 +111,7 @@ func Read(file string, src []byte, warn func(*classad.Diagnostic)) ([]*classad.A
 		if err := dec.DecodeElement(&doc, &start); err != nil {
 			return nil, fail("%v", xmlReason(err))
 		}
-		ads = append(ads, doc.ad(classad.Pos{Line: line, Col: col}, teller{file, string(src), places[len(ads)], warn}))
+		ads = append(ads, doc.ad(classad.Pos{Line: line, Col: col}, teller{file, places[len(ads)], warn}))
 	}
 	if len(ads) == 0 {
 		return nil, fail("no ActivityDescription in the text")

@@ -1,6 +1,7 @@
 package adl
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -137,6 +138,34 @@ func TestLatin1(t *testing.T) {
 	_, err = Read("a.adl", []byte(`<?xml version="1.0" encoding="EBCDIC"?>`+text), func(*classad.Diagnostic) {})
 	if err == nil || !strings.Contains(err.Error(), "the encoding EBCDIC is not supported: write UTF-8") {
 		t.Errorf("EBCDIC: %v", err)
+	}
+}
+
+// One tag, or one text, without end is an error before it is read; many warnings are not looked for
+// in the text one by one.
+func TestReadLongTags(t *testing.T) {
+	var attributes, descriptions strings.Builder
+	for i := range 1_000_000 {
+		fmt.Fprintf(&attributes, ` a%d="1"`, i)
+	}
+	for range 20_000 {
+		descriptions.WriteString("<ActivityDescription><Application><Executable><Path>/a</Path></Executable><ExpirationTime>x</ExpirationTime></Application></ActivityDescription>\n")
+	}
+	for _, c := range []struct{ text, want string }{
+		{"<ActivityDescription" + attributes.String() + "></ActivityDescription>", "longer than 1 MiB"},
+		{"<ActivityDescription><ActivityIdentification><Name>" + strings.Repeat("x", 20<<20), "longer than 1 MiB"},
+		{"<ActivityDescriptions>" + descriptions.String() + "</ActivityDescriptions>", ""},
+	} {
+		warnings := 0
+		testbed.Within(t, 10*time.Second, 200<<20, func() {
+			_, err := Read("x.adl", []byte(c.text), func(*classad.Diagnostic) { warnings++ })
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("%.60s: %.300v, want %q", c.text, err, c.want)
+			}
+		})
+		if warnings > 201 {
+			t.Errorf("%.60s: %d warnings", c.text, warnings)
+		}
 	}
 }
 

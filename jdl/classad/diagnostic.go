@@ -47,6 +47,24 @@ func (d *Diagnostic) ShowLine(src string) *Diagnostic {
 	return d
 }
 
+// Warnings hands on the warnings of one text of another language, each with its line,
+// as long as they are few; that there are more is the last one.
+func Warnings(src string, to func(*Diagnostic)) func(*Diagnostic) {
+	n := 0
+	return func(d *Diagnostic) {
+		if n++; n > maxWarnings+1 {
+			return
+		}
+		if n > maxWarnings {
+			d.Code, d.Msg, d.Hint = "warnings", "there are more warnings, not shown", ""
+		}
+		if d.Pos.Line > 0 {
+			d.ShowLine(src)
+		}
+		to(d)
+	}
+}
+
 // Error implements error.
 func (d *Diagnostic) Error() string {
 	var b strings.Builder

@@ -186,3 +186,25 @@ func TestLongExpressions(t *testing.T) {
 		t.Error(m)
 	}
 }
+
+// A record has a bound of attributes, which is more than a DAG has nodes.
+func TestManyAttributes(t *testing.T) {
+	text := func(n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, "a%d=1;", i)
+		}
+		return b.String()
+	}
+	many := text(1_000_000)
+	for _, c := range []struct{ text, want string }{
+		{many, "more than 100000 attributes"}, {"[" + many + "]", "more than 100000 attributes"}, {"a = [b = [" + many + "]]", "more than 100000 attributes"},
+		{"nodes = [" + text(100_000) + "]", ""},
+	} {
+		testbed.Within(t, 10*time.Second, 120<<20, func() {
+			if _, err := classad.ReadAd("f", []byte(c.text)); c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("%.20s: %.300v, want %q", c.text, err, c.want)
+			}
+		})
+	}
+}

@@ -18,6 +18,7 @@ const (
 	mostText    = 256 << 20 // size of the text
 	mostNested  = 500       // nesting of brackets, prefix operators and conditionals
 	mostListed  = 100_000   // elements of a list: a description makes no more jobs, and no job has more files
+	mostNames   = 100_000   // attributes of a record, as many as a DAG has nodes
 	mostChained = 100_000   // height of a tree: operators in a row, as in a+b+c
 )
 

@@ -179,6 +179,10 @@ func (p *parser) attribute(ad *Ad) bool {
 	if p.tok != tokAssign {
 		return p.expect(tokAssign, "after attribute name "+name)
 	}
+	if ad.Len() == mostNames {
+		p.err = p.diagnostic(Fatal, pos, "limit", fmt.Sprintf("more than %d attributes in a record", mostNames), "")
+		return false
+	}
 	p.next()
 	p.attr = name
 	if ad.pack != nil && (len(ad.pack.slots) == packLimit || size > maxName) {

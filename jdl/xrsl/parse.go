@@ -43,10 +43,18 @@ type xrslParser struct {
 	depth int
 	made  int // bytes of text produced, for variables can grow without bound
 	place classad.Places
+
+	inText, inRequest int // values
+	named             int // attributes of the request
 }
 
-// xrslText bounds the bytes of text produced.
-const xrslText = 64 << 20
+// Bounds of what is read.
+const (
+	xrslText       = 64 << 20  // bytes of text produced
+	mostRelations  = 10_000    // of a request
+	mostValues     = 300_000   // of a request: a hundred thousand files have two each, and a list about them
+	mostValuesEver = 2_000_000 // of a text
+)
 
 // parseXRSL parses one request "&(...)(...)" or several "+(&...)(&...)".
 func parseXRSL(file, src string) ([][]xrslRelation, error) {
@@ -85,7 +93,7 @@ func (p *xrslParser) request() []xrslRelation {
 		return nil
 	}
 	p.take('&')
-	p.vars = map[string]string{}
+	p.vars, p.inRequest, p.named = map[string]string{}, 0, 0
 	var out []xrslRelation
 	out = p.relations(out)
 	if p.err == nil && len(out) == 0 {
@@ -119,6 +127,9 @@ func (p *xrslParser) relations(out []xrslRelation) []xrslRelation {
 
 func (p *xrslParser) relation() xrslRelation {
 	p.skip()
+	if p.named++; p.named > mostRelations {
+		p.fail(p.at, "", "more than %d attributes", mostRelations)
+	}
 	if p.peek('|') {
 		return p.alternatives()
 	}
@@ -190,6 +201,7 @@ func (p *xrslParser) values() []xrslValue {
 // value is a list, or texts joined by # or by nothing: $(TOP)/file is one text,
 // and so is "a"b.
 func (p *xrslParser) value() xrslValue {
+	p.count()
 	v := xrslValue{pos: p.posAt(p.at)}
 	if p.take('(') {
 		v.isList, v.list = true, p.values()
@@ -211,6 +223,16 @@ func (p *xrslParser) value() xrslValue {
 	}
 	v.text = b.String()
 	return v
+}
+
+// count counts one more value.
+func (p *xrslParser) count() {
+	switch p.inRequest, p.inText = p.inRequest+1, p.inText+1; {
+	case p.inRequest > mostValues:
+		p.fail(p.at, "", "more than %d values in a request", mostValues)
+	case p.inText > mostValuesEver:
+		p.fail(p.at, "", "more than %d values", mostValuesEver)
+	}
 }
 
 // begins reports whether another text stands here.

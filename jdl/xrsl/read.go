@@ -15,13 +15,15 @@ import (
 // Read reads requests as records. Attributes that no job of ours
 // can say are warnings, relations that cannot be kept are errors.
 func Read(file string, src []byte, warn func(*classad.Diagnostic)) ([]*classad.Ad, error) {
-	requests, err := parseXRSL(file, string(src))
+	text := string(src)
+	requests, err := parseXRSL(file, text)
 	if err != nil {
 		return nil, err
 	}
 	var ads []*classad.Ad
+	warn = classad.Warnings(text, warn)
 	for _, rels := range requests {
-		r := &xrslReader{file: file, src: string(src), warn: warn, seen: map[string]bool{}}
+		r := &xrslReader{file: file, src: text, warn: warn, seen: map[string]bool{}}
 		r.b.Ad = classad.Placed(classad.NewAd(), rels[0].pos)
 		ad, err := r.read(rels)
 		if err != nil {
@@ -137,7 +139,7 @@ func (r *xrslReader) relation(rel xrslRelation) {
 }
 
 func (r *xrslReader) notUsed(pos classad.Pos, msg, hint string) {
-	r.warn((&classad.Diagnostic{File: r.file, Pos: pos, Code: "not-used", Msg: msg, Hint: hint}).ShowLine(r.src))
+	r.warn(&classad.Diagnostic{File: r.file, Pos: pos, Code: "not-used", Msg: msg, Hint: hint})
 }
 
 // maxRerun is the largest number of reruns that ARC takes.

@@ -1,11 +1,14 @@
 package xrsl
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gridbroker/jdl/classad"
+	"gridbroker/testdata/testbed"
 )
 
 // attributes reads one request and gives its record, an attribute a line.
@@ -112,6 +115,37 @@ func TestReadSeveral(t *testing.T) {
 			}
 		} else if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", src, err, want)
+		}
+	}
+}
+
+// Attributes, values and warnings without end cost neither memory nor time by their number; what a
+// hundred thousand files need is read.
+func TestReadMany(t *testing.T) {
+	var relations, requests strings.Builder
+	for i := range 1_000_000 {
+		fmt.Fprintf(&relations, "(a%d=1)", i)
+	}
+	for range 100_000 {
+		requests.WriteString("(&(executable=/a)(nothing=1))\n")
+	}
+	for _, c := range []struct{ text, want string }{
+		{"&(executable=/a)" + relations.String(), "more than 10000 attributes"},
+		{"&(executable=/a)(arguments=" + strings.Repeat("x ", 10_000_000) + ")", "more than 300000 values"},
+		{"&(executable=/a)(inputfiles=" + strings.Repeat("(x y)", 10_000_000) + ")", "more than 300000 values"},
+		{"+" + strings.Repeat("(&(executable=/a)(arguments="+strings.Repeat("x ", 100_000)+"))", 100), "more than 2000000 values"},
+		{"+" + requests.String(), ""},
+		{"&(executable=/a)(inputfiles=" + strings.Repeat("(x y)", 99_999) + ")", ""},
+	} {
+		warnings := 0
+		testbed.Within(t, 10*time.Second, 400<<20, func() {
+			_, err := Read("x.xrsl", []byte(c.text), func(*classad.Diagnostic) { warnings++ })
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("%.60s: %.300v, want %q", c.text, err, c.want)
+			}
+		})
+		if warnings > 201 {
+			t.Errorf("%.60s: %d warnings", c.text, warnings)
 		}
 	}
 }
