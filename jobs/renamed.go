@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -41,6 +42,10 @@ func (s *source) rename() error {
 			to := path.Join(out.Back, rest)
 			if name == was {
 				to = out.Back
+			}
+			if slices.Contains(s.left, to) {
+				errs = append(errs, fmt.Errorf("%s stays %s: the job left a %s, too", name, name, to))
+				continue
 			}
 			if err := move(root, name, to); err != nil {
 				errs = append(errs, err)
