@@ -281,7 +281,7 @@ func (a *Agent) news(s batch.State, f *batch.Forecast) (*wire.Delta, *published)
 	if was == nil { // what the other side has is not known: all is news
 		was = &published{}
 	}
-	next := &published{set: was.set.Clone(), queues: queues(s), load: load(s)}
+	next := &published{set: was.set.Clone(), queues: queues(s), load: localLoad(s, begunNow(bookedNow(a), s, now))}
 	slots := hold(freeSlots(a, s, f), &next.set, now.Unix())
 	d := next.set.Diff(slots)
 	next.schedule(d, was, local(a, s, f, was.jobs))

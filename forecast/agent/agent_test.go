@@ -72,6 +72,7 @@ func (c *centre) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			panic(http.ErrAbortHandler)
 		}
 		c.take(text)
+		ack.Bookings = c.booked
 		if c.lose {
 			c.lose = false
 			panic(http.ErrAbortHandler)
@@ -352,5 +353,40 @@ func TestHandler(t *testing.T) {
 		if !strings.Contains(strings.ReplaceAll(string(text), " ", ""), strings.ReplaceAll(want, " ", "")) {
 			t.Errorf("%s: %s", path, text)
 		}
+	}
+}
+
+// Guests are no local jobs: what an owner's function is told of those that wait and run are his own.
+func TestLoadIsWithoutGuests(t *testing.T) {
+	b := newBench(t)
+	a := b.agent()
+	step := func() {
+		t.Helper()
+		if err := a.Step(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.later("own", true)
+	b.later("waits", false)
+	step()
+	from := b.now.Unix() + 120
+	for i := range 6 {
+		b.c.booked = append(b.c.booked, wire.Booking{Schema: wire.BookingSchema, Job: fmt.Sprint(i), Key: fmt.Sprint(i), From: from, To: from + 600, Procs: 1, Way: wire.Begin, Slots: []wire.Part{{Node: "n1", CPUs: 1}}, Running: i < 2})
+	}
+	for range 3 { // a beat comes to be due, which is answered with what is booked
+		b.wait(41 * time.Second)
+		step()
+	}
+	for i := range 6 {
+		j := batch.Job{ID: fmt.Sprint("g", i), Queue: "all", Procs: 1, Requested: 10 * time.Minute, Submitted: b.now}
+		if i < 2 {
+			j.Started, j.Placed = b.now, []batch.Placement{{Node: "n1", Procs: 1}}
+		}
+		b.site.state.Jobs = append(b.site.state.Jobs, j)
+	}
+	b.wait(time.Second)
+	step()
+	if l := b.c.load; l == nil || l.Waiting != 1 || l.Running != 1 || l.Busy != 6 {
+		t.Errorf("told %+v, want 1 waiting, 1 running, 6 processors in use", l)
 	}
 }

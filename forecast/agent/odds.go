@@ -233,14 +233,23 @@ func bookedNow(a *Agent) []wire.Booking {
 func begunNow(booked []wire.Booking, s batch.State, now time.Time) []wire.Booking {
 	list, earliest := slices.Clone(booked), int64(math.MaxInt64)
 	due := func(b *wire.Booking) bool { return !b.Running && b.From <= now.Unix() && now.Unix() < b.To }
+	var known []*wire.Booking // that the scheduler says run: their jobs are no others'
 	for i := range list {
-		if due(&list[i]) {
+		switch {
+		case due(&list[i]):
 			earliest = min(earliest, list[i].From)
+		case booked[i].Running:
+			known = append(known, &booked[i])
 		}
 	}
+	known = slices.DeleteFunc(known, func(b *wire.Booking) bool { return b.From+60 < earliest }) // a minute late at most
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
 		if j.Started.IsZero() || j.Started.Unix() < earliest {
+			continue
+		}
+		if k := slices.IndexFunc(known, func(b *wire.Booking) bool { return isRunningGuest(j, b) }); k >= 0 {
+			known = slices.Delete(known, k, k+1)
 			continue
 		}
 		k := slices.IndexFunc(list, func(b wire.Booking) bool {

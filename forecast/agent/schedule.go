@@ -161,6 +161,18 @@ func load(s batch.State) *wire.Load {
 	return l
 }
 
+// localLoad is a load of which guests are no jobs, though their processors are in use: an owner
+// who lets fewer in while many of his own wait does not mean them.
+func localLoad(s batch.State, booked []wire.Booking) *wire.Load {
+	l := load(s)
+	if len(booked) > 0 {
+		alone, _ := withoutGuests(s, booked)
+		own := load(alone)
+		l.Waiting, l.Running = own.Waiting, own.Running
+	}
+	return l
+}
+
 // nodes are the static resources.
 func nodes(s batch.State) []wire.Node {
 	list := make([]wire.Node, len(s.Nodes))

@@ -65,7 +65,7 @@ func (p *picture) turnWords(j *Job, now time.Time) []string {
 		}
 	}
 	if c := p.mem.clusters[at.Cluster]; c != nil {
-		list = append(list, fmt.Sprintf("%d local and other jobs wait there; of %d guests of this scheduler, of which the site lets in %d, %d came before it", max(0, c.load.Waiting-guests), guests, c.site.Turns, ahead))
+		list = append(list, fmt.Sprintf("%d local jobs wait there; of %d guests of this scheduler, of which the site lets in %d, %d came before it", c.load.Waiting, guests, c.site.Turns, ahead))
 	}
 	switch {
 	case j.Withdraw:
