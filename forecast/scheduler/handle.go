@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 
@@ -102,18 +103,24 @@ func (w news) refresh(body []byte) error {
 		w.log = append(w.log, Entry{At: millis(w.now), Job: r.Job, Who: r.Who, Event: "refresh refused", Said: "the job does not wait any more"})
 		return nil
 	}
+	before := j.Priority
+	var changed []string
 	if r.JDL != "" {
 		if _, err := j.describe(r.JDL); err != nil {
 			w.say(j, "", "refresh refused", "%v", err)
 			return nil
 		}
+		changed = append(changed, "another description")
 	}
 	if r.Priority != nil {
 		j.Priority = *r.Priority
 	}
+	if j.Priority != before {
+		changed = append(changed, fmt.Sprintf("priority %g, before %g", j.Priority, before))
+	}
 	j.Outlook = nil
 	w.change(j)
-	w.log = append(w.log, Entry{At: millis(w.now), Job: r.Job, Who: r.Who, Event: "refreshed"})
+	w.log = append(w.log, Entry{At: millis(w.now), Job: r.Job, Who: r.Who, Event: "refreshed", Said: strings.Join(changed, ", ")})
 	return nil
 }
 

@@ -1,0 +1,48 @@
+package scheduler
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// A drained cluster whose agent says nothing is shown as both; who changes a job is told in its log
+// what was changed.
+func TestDrainedAndSilent(t *testing.T) {
+	f := newFront(t, nil)
+	at := func(who, method, path string, body []byte, want int) string {
+		t.Helper()
+		r := f.asked(t.Context(), who, method, path, body)
+		if r.Code != want {
+			t.Fatalf("%s %s: %d %s", method, path, r.Code, r.Body)
+		}
+		return r.Body.String()
+	}
+	l, err := f.store.Campaign(t.Context(), "front")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Resign()
+	f.s.setLead(l.Epoch)
+	id := f.submit("alice", "k", sample).ID
+	at("agent0", "POST", "/v1/clusters/c0/slots", f.delta("c0", 3, nil), 200)
+	at("root", "POST", "/v1/clusters/c0/drain", []byte(`{"drain": true}`), 204)
+	if _, err := f.s.Cycle(t.Context(), l.Epoch); err != nil {
+		t.Fatal(err)
+	}
+	const both = `drained</b>, <b class="bad">silent</b>`
+	if text := at("root", "GET", "/", nil, 200); !strings.Contains(text, "drained</b>") || strings.Contains(text, both) {
+		t.Error("drained and heard is not shown as such")
+	}
+	at("alice", "PATCH", "/v1/jobs/"+id, fmt.Appendf(nil, `{"priority": 7, "jdl": %q}`, sample), 204)
+	f.now = f.now.Add(3600e9)
+	if _, err := f.s.Cycle(t.Context(), l.Epoch); err != nil {
+		t.Fatal(err)
+	}
+	if text := at("root", "GET", "/", nil, 200); !strings.Contains(text, both) {
+		t.Error("drained and silent is not shown as such")
+	}
+	if text := at("alice", "GET", "/v1/jobs/"+id+"/log", nil, 200); !strings.Contains(text, `"said":"another description, priority 7, before 1"`) {
+		t.Error(text)
+	}
+}
