@@ -122,7 +122,10 @@ func (f agentRunOptions) site(users []string) (wire.Site, error) {
 	if f.ttl < time.Second || f.ttl > 24*time.Hour {
 		return s, fmt.Errorf("--ttl %v: say 1s to 24h", f.ttl)
 	}
-	return s, scheduler.CheckFunction(f.function)
+	if err := scheduler.CheckFunction(f.function); err != nil {
+		return s, fmt.Errorf("--function %q: want an expression whose value is a number: %w", f.function, err)
+	}
+	return s, nil
 }
 
 // newAgent makes an agent of the flags; end closes what it uses.
