@@ -8,6 +8,7 @@ import (
 // chooser picks nodes for jobs, given the room of each.
 type chooser struct {
 	widest int32     // the most processors of a node
+	small  bool      // nodes with little room count: see nearby
 	sizes  []int32   // memory for bySize and wide
 	runs   []nodeRun // memory for compact
 	found  []share   // memory for what is picked

@@ -8,7 +8,13 @@ import "math"
 // all, else the nodes in their order, as much of each as it has; then the next run.
 // Where so many nodes as it may have do not do, the nodes with the least room are
 // left out, and it is tried again.
+//
+// A charted pass also does as Slurm with nodes that have so little that the job would need
+// more than it may have, were the others all of the widest: they count in a run, and the last
+// node that the job may have must hold all that is left. Elsewhere they are left out at once,
+// so that what changes on them changes no place.
 type nearby struct {
+	small bool // nodes with little room count
 	free  *berths
 	procs int32
 	least int32 // nodes it must have
@@ -26,15 +32,21 @@ type nodeRun struct {
 
 // compact chooses nodes for a compact job, given the room of each.
 func (c *chooser) compact(j *job, free *berths) []share {
-	k := nearby{free: free, procs: j.procs, least: min(j.procs, max(1, int32(j.Need.Nodes))), most: j.most(), runs: c.runs[:0], found: c.found}
+	k := nearby{small: c.small, free: free, procs: j.procs, least: min(j.procs, max(1, int32(j.Need.Nodes))), most: j.most(), runs: c.runs[:0], found: c.found}
 	defer func() { c.runs, c.found = k.runs, k.found }()
 	if k.most == 0 {
 		k.most = math.MaxInt32
 	}
-	for room := j.rest(c.widest); room <= c.widest; room++ { // with less a node is of no use
-		if k.choose(room) {
+	room := j.rest(c.widest)
+	if c.small {
+		room = 1
+	}
+	for room <= c.widest {
+		ok, smallest := k.choose(room)
+		if ok {
 			return k.found
 		}
+		room = smallest + 1
 	}
 	list := c.bySize(free, 1<<30) // Slurm would not find those with the most room
 	if j.Need.Nodes > 0 {
@@ -44,43 +56,49 @@ func (c *chooser) compact(j *job, free *berths) []share {
 }
 
 // choose chooses among the nodes that have room for so many processors, and tells
-// whether they do.
-func (k *nearby) choose(room int32) bool {
-	k.divide(room)
+// whether they do, and the least room that one of them has.
+func (k *nearby) choose(room int32) (ok bool, smallest int32) {
+	smallest = k.divide(room)
 	k.found = k.found[:0]
 	procs, least, most := k.procs, k.least, k.most
 	for procs > 0 || least > 0 {
 		run := k.best(procs, least)
 		if run == nil || most == 0 {
-			return false
+			return false, smallest
 		}
 		run.used = true
 		if node := k.single(run, room, procs); least <= 1 && node >= 0 {
 			k.found = append(k.found, share{node, procs})
-			return true
+			return true, smallest
 		}
 		for node := run.from; node < run.to && most > 0 && (procs > 0 || least > 0); node++ {
+			if k.small && most == 1 && k.free.free[node] < procs {
+				continue // it would be the last, and has not enough
+			}
 			part := min(k.free.free[node], procs-max(0, least-1)) // each of the others gets one at least
 			k.found = append(k.found, share{node, part})
 			procs, least, most = procs-part, least-1, most-1
 		}
 	}
-	return true
+	return true, smallest
 }
 
-// divide finds the runs of nodes with room for so many processors.
-func (k *nearby) divide(room int32) {
-	k.runs = k.runs[:0]
+// divide finds the runs of nodes with room for so many processors, and the least room that
+// one of them has.
+func (k *nearby) divide(room int32) (smallest int32) {
+	k.runs, smallest = k.runs[:0], math.MaxInt32-1
 	k.free.each(func(node, free int32) {
 		if free < room {
 			return
 		}
+		smallest = min(smallest, free)
 		if n := len(k.runs); n == 0 || k.runs[n-1].to != node {
 			k.runs = append(k.runs, nodeRun{from: node})
 		}
 		run := &k.runs[len(k.runs)-1]
 		run.to, run.room = node+1, run.room+int64(free)
 	})
+	return smallest
 }
 
 // best is the run that is the least to hold so much, else the one with the most

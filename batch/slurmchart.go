@@ -236,7 +236,9 @@ func (t *chart) fits(j *job) ([]share, bool) {
 	if t.looks += len(j.Need.on); room < int64(j.procs) {
 		return nil, false
 	}
+	t.p.small = true
 	nodes, ok := t.p.parts(j, &t.free)
+	t.p.small = false
 	most := int(j.most())
 	return slices.Clone(nodes), ok && len(nodes) >= min(j.Need.Nodes, int(j.procs)) && (most == 0 || len(nodes) <= most)
 }

@@ -19,7 +19,7 @@ import (
 // of the pictures that are alike. Ours is that of a slow Slurm, which TestSlurmPass holds the
 // engine's to.
 func TestSlurmPlansRecorded(t *testing.T) {
-	for version, least := range map[string]int{"22.05": 100, "24.11": 93} {
+	for _, version := range []string{"22.05", "24.11"} {
 		files, err := filepath.Glob("../plugins/slurm/testdata/agreement/" + version + "*.json.gz")
 		if err != nil || len(files) == 0 {
 			t.Fatal(files, err)
@@ -29,8 +29,8 @@ func TestSlurmPlansRecorded(t *testing.T) {
 			sum.add(t, file)
 		}
 		t.Logf("%s: %d of %d plans (%d unlike ones), %d of %d jobs", version, sum.alike, sum.plans, sum.scenes, sum.right, sum.jobs)
-		if sum.plans < 200 || 100*sum.alike < least*sum.plans {
-			t.Errorf("%s: less than %d %% of the plans are Slurm's, or there are too few", version, least)
+		if sum.plans < 200 || sum.alike < sum.plans {
+			t.Errorf("%s: some plans are not Slurm's, or there are too few", version)
 		}
 	}
 }

@@ -22,6 +22,7 @@ type slowPass struct {
 	arrays  map[int32]int   // places, by array
 	begins  map[int64]int64 // of the places, by job
 	starts  []string
+	small   bool     // nodes with little room count: see nearby
 	stays   []string // the places, as a story tells them
 }
 
@@ -87,9 +88,13 @@ func (s *slowPass) slowChoose(j *job, free []int32) []share {
 	for _, n := range s.nodes {
 		widest = max(widest, int(n.procs))
 	}
-	list := []share(nil) // with less room, were the others all of the widest, a node is of no use
-	for room := int32(max(1, j.Procs-(most-1)*widest)); list == nil && room <= slices.Max(free); room++ {
-		list = slowRuns(free, room, int32(j.Procs), least, most)
+	first := max(1, j.Procs-(most-1)*widest) // with less room, were the others all of the widest, a node is of no use
+	if s.small {
+		first = 1
+	}
+	list := []share(nil)
+	for room := int32(first); list == nil && room <= slices.Max(free); room++ {
+		list = slowRuns(free, room, int32(j.Procs), least, most, s.small)
 	}
 	if list == nil {
 		list = slowWidest(free, int32(j.Procs), least, most)
@@ -103,7 +108,7 @@ func (s *slowPass) slowChoose(j *job, free []int32) []share {
 }
 
 // slowRuns chooses among nodes that have so much room; nil: they do not do.
-func slowRuns(free []int32, room, procs int32, least, most int) (list []share) {
+func slowRuns(free []int32, room, procs int32, least, most int, small bool) (list []share) {
 	left := slices.Clone(free)
 	for procs > 0 || len(list) < least {
 		from, to := slowRun(left, room, procs, least-len(list))
@@ -120,6 +125,9 @@ func slowRuns(free []int32, room, procs int32, least, most int) (list []share) {
 			return append(list, share{int32(single), procs})
 		}
 		for n := from; n < to && len(list) < most && (procs > 0 || len(list) < least); n++ {
+			if small && most-len(list) == 1 && left[n] < procs {
+				continue // it would be the last, and has not enough
+			}
 			part := min(left[n], procs-int32(max(0, least-len(list)-1)))
 			list, procs = append(list, share{int32(n), part}), procs-part
 		}
@@ -256,6 +264,7 @@ func (s *slowPass) beside(j *job, at, limit int64) []share {
 
 // charted makes places behind groups of ends, as docs/scheduling.md tells.
 func (s *slowPass) charted() {
+	s.small = true
 	tried, started := 0, 0
 	for i := range s.waiting {
 		j := &s.waiting[i]

@@ -85,8 +85,8 @@ func TestAgreementRecorded(t *testing.T) {
 		agreed, n = agreed+next.agreed, n+next.n
 	}
 	t.Logf("%d of %d starts agree", agreed, n)
-	if n < 240 || 100*agreed < 97*n {
-		t.Errorf("of %d starts %d agree, want 97 %%", n, agreed)
+	if n < 240 || 100*agreed < 98*n {
+		t.Errorf("of %d starts %d agree, want 98 %%", n, agreed)
 	}
 }
 
