@@ -24,7 +24,7 @@ type catOptions struct {
 }
 
 func catCmd(d *deps) *cobra.Command {
-	var o catOptions
+	o := catOptions{sel: selection{reads: true}}
 	cmd := &cobra.Command{
 		Use:   "cat [-f] [ID] [FILE]",
 		Short: "Show what a job has written, also while it runs",

@@ -44,7 +44,7 @@ func openRecordsCopy(d *deps, c config, why error) (*jobs.SQLite, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w (%w)", why, err)
 	}
-	fmt.Fprintf(d.env.Err, "grid: %s: what is recorded is shown as it is, and nobody is asked\n", foreign.Message(why.Error()))
+	fmt.Fprintf(d.env.Err, "grid: %s: what is recorded is taken as it is: no state is asked for, and nothing is recorded\n", foreign.Message(why.Error()))
 	return store, nil
 }
 

@@ -38,7 +38,7 @@ type outputOptions struct {
 }
 
 func outputCmd(d *deps) *cobra.Command {
-	o := outputOptions{sel: selection{asking: always}}
+	o := outputOptions{sel: selection{asking: always, reads: true}}
 	cmd := &cobra.Command{
 		Use:   "output ID...",
 		Short: "Bring the output files of jobs back",

@@ -103,6 +103,37 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
+// TestReadOnlyState: output, cat and what only reads work where the records cannot be written, and say that nothing is recorded.
+func TestReadOnlyState(t *testing.T) {
+	t.Parallel()
+	w := newMachine(t)
+	state := filepath.Join(w.dir, "state")
+	smallDisk(t, state, "64m")
+	if err := os.WriteFile(filepath.Join(w.dir, "job.jdl"), []byte(`JobName = "kept"; Executable = "/bin/echo"; Arguments = "well"; StdOutput = "out";`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.grid("submit", "--wait", "--info", "local:", "job.jdl")
+	if err := syscall.Mount("none", state, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
+		t.Skipf("cannot mount read-only here: %v", err)
+	}
+	const said = "nothing is recorded"
+	for range 2 {
+		if out, msg, code := w.try("output", "--all", "--dir", "got"); code != 0 || !strings.Contains(out, "/out") || !strings.Contains(msg, said) {
+			t.Errorf("output: exit code %d: %s%s", code, out, msg)
+		}
+	}
+	for verb, want := range map[string]string{"cat": "well", "status": "done", "show": "kept", "why": "It is done"} {
+		if out, msg, code := w.try(verb, "--all"); code != 0 || !strings.Contains(out, want) || !strings.Contains(msg, said) {
+			t.Errorf("%s: exit code %d: %s%s", verb, code, out, msg)
+		}
+	}
+	for _, verb := range []string{"clean", "resubmit"} {
+		if _, msg, code := w.try(verb, "--all", "--yes"); code == 0 || !strings.Contains(msg, "--state-dir") {
+			t.Errorf("%s: exit code %d: %s", verb, code, msg)
+		}
+	}
+}
+
 // ranOnce sends what was not sent, follows all to their end, and checks that the jobs of
 // those ids are recorded and that each has run once.
 func (w *world) ranOnce(ids []string) {
