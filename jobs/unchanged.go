@@ -19,8 +19,8 @@ import (
 // now, what was brought stays.
 func (s *source) dropUnchanged() {
 	job, err := s.Job()
-	if err != nil {
-		return
+	if err != nil || len(s.files) == 0 {
+		return // nothing has come, and what has the directory's name may be no directory
 	}
 	root, err := os.OpenRoot(s.dir)
 	if err != nil {

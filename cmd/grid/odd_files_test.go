@@ -1,0 +1,65 @@
+package main_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// soon runs grid and fails the test where it has not ended within a time that is many times what it needs.
+func (w *world) soon(args ...string) (said string, code int) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), 90*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, w.exe, args...)
+	cmd.Env, cmd.Dir = w.env, w.dir
+	text, err := cmd.CombinedOutput()
+	if x, ok := errors.AsType[*exec.ExitError](err); ok {
+		code = x.ExitCode()
+	}
+	if ctx.Err() != nil {
+		w.t.Errorf("grid %s does not end", strings.Join(args, " "))
+	}
+	return string(text), code
+}
+
+// TestOutputWhereSomethingLies: where a pipe, a file, a link or a directory of somebody else has the name of a job's output
+// directory, nothing is written, nothing is waited for, and the name is told.
+func TestOutputWhereSomethingLies(t *testing.T) {
+	t.Parallel()
+	w := newMachine(t)
+	out, msg, _ := w.try(append([]string{"submit", "--wait", "--info", "local:"}, w.jobs(1, "echo hello")...)...)
+	id, _, _ := strings.Cut(out, " ")
+	brought, _ := w.soon("output", id, "--dir", "first")
+	dirs, err := filepath.Glob(filepath.Join(w.dir, "first", "*"+id))
+	if err != nil || len(dirs) != 1 {
+		t.Fatalf("%s%s%s", out, msg, brought)
+	}
+	name, elsewhere := filepath.Base(dirs[0]), t.TempDir()
+	for kind, put := range map[string]func(at string) error{
+		"pipe": func(at string) error { return syscall.Mkfifo(at, 0o600) },
+		"file": func(at string) error { return os.WriteFile(at, nil, 0o600) },
+		"link": func(at string) error { return os.Symlink(elsewhere, at) },
+		"gift": func(at string) error { return errors.Join(os.Mkdir(at, 0o777), os.Chown(at, 4711, -1)) },
+	} {
+		at := filepath.Join(w.dir, kind, name)
+		if kind == "gift" && os.Geteuid() != 0 {
+			continue
+		}
+		if err := errors.Join(os.Mkdir(filepath.Dir(at), 0o700), put(at)); err != nil {
+			t.Fatal(err)
+		}
+		if said, code := w.soon("output", id, "--dir", kind); code != 1 || !strings.Contains(said, at) {
+			t.Errorf("%s: exit code %d: %s", kind, code, said)
+		}
+		if there, _ := os.ReadDir(at); len(there) > 0 {
+			t.Errorf("%s: %v was written", kind, there)
+		}
+	}
+}
