@@ -125,6 +125,9 @@ func loadConfig(d *deps) (config, error) {
 	case err != nil:
 		return c, usageError(fmt.Errorf("configuration: %w", err))
 	}
+	if err := tooMany(path, text); err != nil {
+		return c, usageError(err)
+	}
 	c.text, c.path = text, path
 	dec := toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields()
 	if err := withoutTables(d, dec.Decode(&c)); err != nil {

@@ -59,9 +59,12 @@ func readText(d *deps, path string) (name string, text []byte, err error) {
 			return path, nil, usageError(err)
 		}
 		defer f.Close()
-		in, name = f, path
+		in, name = spoken{f, madeWait}, path
 	}
 	text, err = io.ReadAll(io.LimitReader(in, maxJobFile+1))
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return name, nil, usageError(unwritten(name, madeWait))
+	}
 	if err != nil {
 		return name, nil, usageError(fmt.Errorf("%s: %w", name, err))
 	}
@@ -71,8 +74,12 @@ func readText(d *deps, path string) (name string, text []byte, err error) {
 	return name, text, nil
 }
 
-// pipeWait is how long a named pipe may wait for something to write to it.
-const pipeWait = 10 * time.Second
+// How long a named pipe may wait for something to write to it: for what opens it, and for
+// settings; and for descriptions, which a program may have to make first.
+const (
+	pipeWait = 10 * time.Second
+	madeWait = time.Minute
+)
 
 // openWithin opens a file. A named pipe opens only when something opens its
 // other end, which wait bounds.
@@ -118,7 +125,7 @@ func readNamed(path string) ([]byte, error) {
 	if mode := info.Mode(); !mode.IsRegular() && mode&os.ModeNamedPipe == 0 && !mode.IsDir() {
 		return nil, fmt.Errorf("%s is neither a file nor a pipe", path)
 	}
-	text, err := io.ReadAll(io.LimitReader(spoken{f}, maxNamed+1))
+	text, err := io.ReadAll(io.LimitReader(spoken{f, pipeWait}, maxNamed+1))
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		err = unwritten(path, pipeWait)
@@ -128,12 +135,15 @@ func readNamed(path string) ([]byte, error) {
 	return text, err
 }
 
-// spoken is a file each part of which comes within pipeWait, if it is a pipe.
-type spoken struct{ f *os.File }
+// spoken is a file each part of which comes within a time, if it is a pipe.
+type spoken struct {
+	f    *os.File
+	wait time.Duration
+}
 
 // Read implements io.Reader.
 func (s spoken) Read(p []byte) (int, error) {
-	_ = s.f.SetReadDeadline(time.Now().Add(pipeWait)) // of what is no pipe there is none
+	_ = s.f.SetReadDeadline(time.Now().Add(s.wait)) // of what is no pipe there is none
 	return s.f.Read(p)
 }
 

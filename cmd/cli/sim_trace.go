@@ -26,6 +26,19 @@ type traceInput struct {
 // shownProblems is the number of unusable lines told one by one.
 const shownProblems = 5
 
+// openSWF opens a trace, which may be a pipe as long as something writes to it.
+func openSWF(path string) (*swf.Reader, error) {
+	info, err := os.Stat(path)
+	if err != nil || info.Mode()&os.ModeNamedPipe == 0 {
+		return swf.Open(path)
+	}
+	f, err := openWithin(path, pipeWait)
+	if err != nil {
+		return nil, err
+	}
+	return swf.NewReader(path, spoken{f, madeWait})
+}
+
 // openTrace opens a trace; procs 0: its header tells the size of the machine.
 func openTrace(d *deps, path string, procs int, load float64) (*traceInput, error) {
 	var r *swf.Reader
@@ -33,7 +46,7 @@ func openTrace(d *deps, path string, procs int, load float64) (*traceInput, erro
 	if path == "-" {
 		r, err = swf.NewReader("standard input", d.env.In)
 	} else {
-		r, err = swf.Open(abs(d, path))
+		r, err = openSWF(abs(d, path))
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, usageError(err)

@@ -12,6 +12,22 @@ import (
 // "cluster.1.name".
 type tomlPlaces map[string]string
 
+// mostSettings bounds the tables and keys of a configuration: each that is not known is looked for in
+// the whole text.
+const mostSettings = 20_000
+
+// tooMany is an error about a text of more settings than one configuration has.
+func tooMany(path string, text []byte) error {
+	p := &unstable.Parser{}
+	p.Reset(text)
+	for n := 0; p.NextExpression(); n++ {
+		if n == mostSettings {
+			return &settingError{path, fmt.Sprintf("more than %d tables and settings: this is hardly the right file", mostSettings)}
+		}
+	}
+	return nil
+}
+
 // readPlaces finds the places of a text that has been read as TOML already; what it cannot
 // read has none.
 func readPlaces(text []byte) tomlPlaces {

@@ -3,6 +3,7 @@ package main_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -60,6 +61,38 @@ func TestOutputWhereSomethingLies(t *testing.T) {
 		}
 		if there, _ := os.ReadDir(at); len(there) > 0 {
 			t.Errorf("%s: %v was written", kind, there)
+		}
+	}
+}
+
+// TestInputsThatAreOdd: a configuration of very many settings, and pipes that say nothing, are refused by name.
+func TestInputsThatAreOdd(t *testing.T) {
+	t.Parallel()
+	w := newMachine(t)
+	var many strings.Builder
+	for i := range 300_000 {
+		fmt.Fprintf(&many, "[t%d]\na=1\n", i)
+	}
+	if err := os.WriteFile(filepath.Join(w.dir, "many.toml"), []byte(many.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"silent", "unopened"} {
+		if err := syscall.Mkfifo(filepath.Join(w.dir, name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	open, err := os.OpenFile(filepath.Join(w.dir, "silent"), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer open.Close()
+	for _, args := range [][]string{
+		{"list", "--config", "many.toml"},
+		{"jdl", "check", "silent"}, {"jdl", "check", "unopened"},
+		{"sim", "forecast", "--trace", "unopened"},
+	} {
+		if said, code := w.soon(args...); code == 0 || !strings.Contains(said, args[len(args)-1]) {
+			t.Errorf("grid %s: exit code %d: %s", strings.Join(args, " "), code, said)
 		}
 	}
 }
