@@ -39,7 +39,7 @@ func (c *client) do(ctx context.Context, op, method, path string, in, out any) e
 		return err
 	}
 	if weight(text) > maxWeight {
-		return &plugins.Error{Kind: plugins.Uncertain, Op: op, Endpoint: c.endpoint, Err: senseless("the answer has too many values")}
+		return &plugins.Error{Kind: plugins.Uncertain, Op: op, Endpoint: c.endpoint, Err: errHeavy}
 	}
 	if err := json.Unmarshal(c.redact(text), out); err != nil {
 		return &plugins.Error{Kind: plugins.Uncertain, Op: op, Endpoint: c.endpoint, Err: senseless("the answer cannot be read")}
@@ -145,7 +145,7 @@ func (c *client) heard(req *http.Request, q question) (*http.Response, []byte, e
 	case err != nil && errors.Is(cause, plugins.ErrSlow):
 		err = cause
 	case err == nil && int64(len(text)) > most:
-		err = senseless("the answer is too long")
+		err = errLong
 	}
 	return resp, text, err
 }
@@ -186,6 +186,12 @@ func (c *client) redact(text []byte) []byte {
 
 // senseless is an answer that has come and is of no use: the next one would be no better.
 type senseless string
+
+// What is larger than a document may be.
+const (
+	errLong  = senseless("the answer is too long")
+	errHeavy = senseless("the answer has too many values")
+)
 
 // Error implements error.
 func (s senseless) Error() string { return string(s) }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -146,7 +147,27 @@ func (b *Backend) Status(ctx context.Context, hs []plugins.Handle) []plugins.Sta
 	return out
 }
 
+// fewest is how many jobs are asked about in one question though the answer is too large. A scheduler
+// whose answers are that in any case is asked five times.
+const fewest = atOnce / 16
+
+// views asks about jobs: in halves, where the answer about all of them, with the names of their files,
+// is larger than a document may be.
 func (c *client) views(ctx context.Context, hs []plugins.Handle, places []int) (map[string]view, error) {
+	got, err := c.someViews(ctx, hs, places)
+	if !errors.Is(err, errLong) && !errors.Is(err, errHeavy) || len(places) <= fewest {
+		return got, err
+	}
+	got, err = c.views(ctx, hs, places[:len(places)/2])
+	if err != nil {
+		return nil, err
+	}
+	rest, err := c.views(ctx, hs, places[len(places)/2:])
+	maps.Copy(got, rest)
+	return got, err
+}
+
+func (c *client) someViews(ctx context.Context, hs []plugins.Handle, places []int) (map[string]view, error) {
 	ids := make([]string, len(places))
 	for k, i := range places {
 		ids[k] = hs[i].ID
