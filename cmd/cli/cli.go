@@ -53,6 +53,7 @@ func Main(ctx context.Context, env Env, args []string) int {
 		plainUsages(root)
 	}
 	root.SetArgs(args)
+	safeFish(root)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		err = out.lost()

@@ -8,6 +8,34 @@ import (
 	"testing"
 )
 
+// TestFishRunsNoNames completes behind file names that a shell would run if it read them anew: fish has
+// quoted them, and the script leaves it at that.
+func TestFishRunsNoNames(t *testing.T) {
+	fish, err := exec.LookPath("fish")
+	if err != nil {
+		t.Skip("no fish on this machine")
+	}
+	exe, dir := program(t), t.TempDir()
+	script, err := exec.Command(exe, "completion", "fish").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "grid.fish"), script, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"$(touch harm).jdl", "(touch harm).jdl", "a;touch harm", "a|touch harm", "a>harm"} {
+		cmd := exec.Command(fish, "--no-config", "-c", "source grid.fish; complete -C 'grid jdl check '(string escape -- $argv[1] | string collect)' '", name)
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "HOME="+t.TempDir(), "PATH="+filepath.Dir(exe)+":"+os.Getenv("PATH"))
+		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "grid.fish") {
+			t.Errorf("%s: %v: %s", name, err, out)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "harm")); err == nil {
+			t.Errorf("%s was run", name)
+			_ = os.Remove(filepath.Join(dir, "harm"))
+		}
+	}
+}
+
 // TestShellsComplete runs the script that is made for fish, where there is one, in
 // an empty home: verbs, flags with their texts, values of flags.
 func TestShellsComplete(t *testing.T) {
