@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-jose/go-jose/v4"
+
 	"gridbroker/testdata/testbed"
 )
 
@@ -78,7 +80,7 @@ func TestRogueKeys(t *testing.T) {
 		"":                          {},
 		"modulus too large":         {nil, text(`{"keys":[` + rsa(1<<22) + `]}`)},
 		"the issuer has 3000 keys":  {nil, text(`{"keys":[` + strings.Repeat(`{"kty":"oct","k":"AA"},`, 2999) + `{}]}`)},
-		"failed to verify":          {nil, text(`{"keys":[` + strings.Repeat(rsa(issuerKeyLen)+",", issuerKeys-1) + rsa(issuerKeyLen) + `]}`)},
+		"failed to verify id token": {nil, text(`{"keys":[` + strings.Repeat(rsa(jose.MaxRSAModulusBits)+",", issuerKeys-1) + rsa(jose.MaxRSAModulusBits) + `]}`)},
 		"failed to decode":          {nil, text(strings.Repeat("words without end ", 50_000))},
 		"500 Internal Server Error": {nil, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, strings.Repeat("x", 900_000), 500) }},
 		"307 Temporary Redirect": {nil, func(w http.ResponseWriter, r *http.Request) {
