@@ -110,7 +110,7 @@ func (d *Decoder) pay() error {
 
 // Kept is how many bytes are kept of what was taken in, but for what shares take
 // beside their texts.
-func (d *Decoder) Kept() int { return d.pool.bytes + d.store.bytes + d.others }
+func (d *Decoder) Kept() int { return d.pool.bytes + d.lists.bytes + d.store.bytes + d.others }
 
 // Entries is how many entries of use were taken in.
 func (d *Decoder) Entries() int { return d.n }

@@ -147,7 +147,7 @@ func (g *glue20) addPart(k kind, site string, e *Entry) {
 			if have := g.rules[k]; have == nil {
 				g.rules[k] = d.lists.one(p.rules)
 			} else {
-				g.rules[k] = append(have, p.rules...)
+				g.rules[k] = d.lists.longer(have, p.rules)
 			}
 		}
 	}

@@ -44,7 +44,7 @@ func (g *glue20) keepTags() {
 	if t := g.lastTags; t.names == nil {
 		t.names = g.d.lists.one(g.newTags)
 	} else {
-		t.names = append(t.names, g.newTags...)
+		t.names = g.d.lists.longer(t.names, g.newTags)
 	}
 	g.newTags = g.newTags[:0]
 }

@@ -130,3 +130,31 @@ func TestPartsWithoutEnd(t *testing.T) {
 		})
 	}
 }
+
+// TestShortTagsWithoutEnd: tags of a few letters cost what they take in memory, beside their letters: 20 million of them,
+// a hundred thousand to a subcluster, are cut where as much text would be.
+func TestShortTagsWithoutEnd(t *testing.T) {
+	testbed.Computes(t)
+	for what, own := range map[string]int{"each its own": 1, "the same in another order": 0} {
+		t.Run(what, func(t *testing.T) {
+			testbed.Within(t, 2*time.Second, 250<<20, func() {
+				d := NewDecoder("hostile")
+				for n := 0; d.Err() == nil; n++ {
+					if n == 200 {
+						t.Fatal("all are taken in")
+					}
+					tags := make([][]byte, 100_000)
+					for i := range tags {
+						tags[i] = fmt.Appendf(nil, "T%d", own*n*len(tags)+(i+n)%len(tags))
+					}
+					id := fmt.Appendf(nil, "s%d", n)
+					d.Add(&Entry{DN: []byte("o=x"), Attrs: []Attr{
+						{[]byte("objectClass"), [][]byte{[]byte("GlueSubCluster")}},
+						{[]byte("GlueSubClusterUniqueID"), [][]byte{id}},
+						{[]byte("GlueHostApplicationSoftwareRunTimeEnvironment"), tags},
+					}})
+				}
+			})
+		})
+	}
+}

@@ -33,7 +33,7 @@ func (p *pool) str(b []byte) string {
 	s := string(b)
 	p.strings[at], p.hashes[at] = s, uint32(hash>>32)
 	p.n++
-	p.bytes += len(s)
+	p.bytes += len(s) + pooledCost
 	return s
 }
 

@@ -20,7 +20,7 @@ func TestPool(t *testing.T) {
 			t.Fatalf("%q is %q", first[i], again)
 		}
 	}
-	if p.str(nil) != "" || p.n != n || p.bytes != len("text 0")*10+len("text 00")*90+len("text 000")*900+len("text 0000")*9000 {
+	if p.str(nil) != "" || p.n != n || p.bytes != n*pooledCost+len("text 0")*10+len("text 00")*90+len("text 000")*900+len("text 0000")*9000 {
 		t.Errorf("%d strings of %d bytes", p.n, p.bytes)
 	}
 }

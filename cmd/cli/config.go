@@ -125,7 +125,7 @@ func loadConfig(d *deps) (config, error) {
 	case err != nil:
 		return c, usageError(fmt.Errorf("configuration: %w", err))
 	}
-	if err := tooMany(path, text); err != nil {
+	if err := tooMany(path, text, mostOfUser); err != nil {
 		return c, usageError(err)
 	}
 	c.text, c.path = text, path

@@ -88,7 +88,7 @@ func loadSchedulerConfig(d *deps, file string) (schedulerConfig, error) {
 		return c, usageError(err)
 	}
 	text, err := readNamed(path)
-	if err = cmp.Or(err, tooMany(path, text)); err != nil {
+	if err = cmp.Or(err, tooMany(path, text, mostOfScheduler)); err != nil {
 		return c, usageError(err)
 	}
 	if err := toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields().Decode(&c); err != nil {

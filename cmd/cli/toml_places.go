@@ -12,17 +12,20 @@ import (
 // "cluster.1.name".
 type tomlPlaces map[string]string
 
-// mostSettings bounds the tables and keys of a configuration: each that is not known is looked for in
-// the whole text.
-const mostSettings = 20_000
+// How many tables and keys a configuration may have, a user's and a scheduler's: where one is not known the reader
+// of TOML goes through the whole text, for each.
+const (
+	mostOfUser      = 5_000
+	mostOfScheduler = 20_000 // it lists clusters
+)
 
 // tooMany is an error about a text of more settings than one configuration has.
-func tooMany(path string, text []byte) error {
+func tooMany(path string, text []byte, most int) error {
 	p := &unstable.Parser{}
 	p.Reset(text)
 	for n := 0; p.NextExpression(); n++ {
-		if n == mostSettings {
-			return &settingError{path, fmt.Sprintf("more than %d tables and settings: this is hardly the right file", mostSettings)}
+		if n == most {
+			return &settingError{path, fmt.Sprintf("more than %d tables and settings: this is hardly the right file", most)}
 		}
 	}
 	return nil
