@@ -88,6 +88,9 @@ func (d *dagReader) jobs(n *dagNode, p *parser, warn func(*classad.Diagnostic)) 
 		d.fail(n.line, "queue 1", "the FINAL node %s queues %d jobs: it must be one", n.name, len(p.procs))
 		return nil
 	}
+	if warn != nil {
+		warn = classad.Warnings(d.text.src, warn)
+	}
 	var made []map[string]string
 	ads, err := records(reader{file: d.text.name, src: d.text.src, dir: n.dir, left: d.budget, warn: warn, all: &made}, p.procs)
 	if err != nil {

@@ -26,7 +26,10 @@ func Read(file string, src []byte, near *jdl.Nearby, warn func(*classad.Diagnost
 	if err != nil {
 		return nil, err
 	}
-	text := reader{file: file, src: string(src), left: &budget{maxText}, warn: warn}
+	text := reader{file: file, src: string(src), left: &budget{maxText}}
+	if warn != nil {
+		text.warn = classad.Warnings(text.src, warn)
+	}
 	ads, err := records(text, procs)
 	if err != nil || len(ads) < 2 {
 		return ads, err
@@ -74,12 +77,12 @@ type reader struct {
 }
 
 func (r *reader) diagnostic(s classad.Severity, pos classad.Pos, code, format string, args ...any) *classad.Diagnostic {
-	return (&classad.Diagnostic{Severity: s, File: r.file, Pos: pos, Code: code, Msg: fmt.Sprintf(format, args...)}).ShowLine(r.src)
+	return &classad.Diagnostic{Severity: s, File: r.file, Pos: pos, Code: code, Msg: fmt.Sprintf(format, args...)}
 }
 
 func (r *reader) fail(pos classad.Pos, format string, args ...any) {
 	if r.err == nil {
-		r.err = r.diagnostic(classad.Fatal, pos, "condor", format, args...)
+		r.err = r.diagnostic(classad.Fatal, pos, "condor", format, args...).ShowLine(r.src)
 	}
 }
 

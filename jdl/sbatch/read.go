@@ -21,10 +21,13 @@ import (
 // another job is an error. The job's number is not known beforehand and is 0
 // where a name of a file has it. The error is a *classad.Diagnostic.
 func Read(file string, src []byte, warn func(*classad.Diagnostic)) ([]*classad.Ad, error) {
-	r := &reader{file: file, src: string(src), warn: warn, seen: map[string]option{}}
+	r := &reader{file: file, src: string(src), seen: map[string]option{}}
+	if warn != nil {
+		r.warn = classad.Warnings(r.src, warn)
+	}
 	s, err := parse(r.src)
 	if bad, ok := errors.AsType[*optionError](err); ok {
-		return nil, r.diagnostic(classad.Fatal, bad.pos, "%s", bad.msg)
+		return nil, r.diagnostic(classad.Fatal, bad.pos, "%s", bad.msg).ShowLine(r.src)
 	}
 	for _, o := range s.options {
 		r.seen[o.name] = o // as with sbatch, the last one holds
@@ -77,12 +80,12 @@ type reader struct {
 }
 
 func (r *reader) diagnostic(s classad.Severity, pos classad.Pos, format string, args ...any) *classad.Diagnostic {
-	return (&classad.Diagnostic{Severity: s, File: r.file, Pos: pos, Code: "sbatch", Msg: fmt.Sprintf(format, args...)}).ShowLine(r.src)
+	return &classad.Diagnostic{Severity: s, File: r.file, Pos: pos, Code: "sbatch", Msg: fmt.Sprintf(format, args...)}
 }
 
 func (r *reader) fail(pos classad.Pos, format string, args ...any) {
 	if r.err == nil {
-		r.err = r.diagnostic(classad.Fatal, pos, format, args...)
+		r.err = r.diagnostic(classad.Fatal, pos, format, args...).ShowLine(r.src)
 	}
 }
 
@@ -102,7 +105,7 @@ func (r *reader) array() ([]task, int64, error) {
 	}
 	list, limit, err := tasks(o.value)
 	if err != nil {
-		return nil, 0, r.diagnostic(classad.Fatal, o.pos, "--array: %v", err)
+		return nil, 0, r.diagnostic(classad.Fatal, o.pos, "--array: %v", err).ShowLine(r.src)
 	}
 	out := make([]task, len(list))
 	for i, n := range list {

@@ -304,3 +304,16 @@ func TestOptionsOfSbatch(t *testing.T) {
 		}
 	}
 }
+
+// TestWarningsOfScripts: a script of very many options that there are not is read in a time that grows with its length, and
+// warned about two hundred times and once more at most.
+func TestWarningsOfScripts(t *testing.T) {
+	var lines []string
+	for i := range 30_000 {
+		lines = append(lines, fmt.Sprintf("#SBATCH --of-no-use-%d=1", i))
+	}
+	_, warnings, err := readScript(t, lines...)
+	if err != nil || len(warnings) != 201 || warnings[200] != "there are more warnings, not shown" {
+		t.Errorf("%d warnings, %v", len(warnings), err)
+	}
+}
