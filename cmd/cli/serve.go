@@ -30,10 +30,10 @@ func crowd() func(net.Conn, http.ConnState) {
 }
 
 // http2 bounds what one connection of HTTP/2 may hold of a daemon: by default each may leave a MiB there that nobody
-// reads, and 250 requests at once. Large texts come by HTTP/1.1, which the program itself speaks; a browser has many
-// pages of a scheduler open through one connection.
+// reads, and 250 requests at once, each of which takes some 20 KB. Large texts come by HTTP/1.1, which the program itself
+// speaks; a browser has the 16 streams of events that a user may have, and asks beside them, through one connection.
 func http2() *http.HTTP2Config {
-	return &http.HTTP2Config{MaxConcurrentStreams: 64, MaxReceiveBufferPerConnection: 64 << 10, MaxReceiveBufferPerStream: 64 << 10,
+	return &http.HTTP2Config{MaxConcurrentStreams: 20, MaxReceiveBufferPerConnection: 64 << 10, MaxReceiveBufferPerStream: 64 << 10,
 		MaxReadFrameSize: 16 << 10, MaxDecoderHeaderTableSize: 4 << 10, MaxEncoderHeaderTableSize: 4 << 10}
 }
 
