@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"gridbroker/forecast/managers"
@@ -15,7 +17,7 @@ import (
 
 // parents are the numbers of the managers above each, -1 for none and for what cannot be
 // asked; a manager that does not know the whole way up yet has -2.
-func (f *forest) parents() (list []int) {
+func (f *trunk) parents() (list []int) {
 	states := map[string]State{}
 	for i := range f.configs {
 		s, err := f.state(i)
@@ -41,7 +43,7 @@ func (f *forest) parents() (list []int) {
 	return list
 }
 
-func (f *forest) become(want []int, within time.Duration) {
+func (f *trunk) become(want []int, within time.Duration) {
 	f.t.Helper()
 	var got []int
 	for end := time.Now().Add(within); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
@@ -56,44 +58,45 @@ func (f *forest) become(want []int, within time.Duration) {
 // Managers whose parent was lost and is back go home, root and domain, and stay there;
 // jobs that come in meanwhile run once each.
 func TestGoesHome(t *testing.T) {
-	ca := newAuthority(t)
-	home := []int{-1, 0, 0, 2, 2, 1}
-	f := newForest(t, ca, home, []int{0, 0, 0, 4, 4, 4})
-	for i := range f.configs {
-		f.configs[i].Beat = 100 * time.Millisecond
-		f.start(i) // one after the other, so that the first of the root's children is known
-		f.become(append(slices.Clone(home[:i+1]), slices.Repeat([]int{-1}, len(home)-i-1)...), 20*time.Second)
-	}
-	b, ran := testBroker(t, ca, f.configs[3].Name)
-	var jobs []managers.Job
-	for i := range 120 {
-		jobs = append(jobs, managers.Job{ID: managers.ID(fmt.Sprint("j", i)), Need: managers.Resources{CPUs: 1 + i%3}})
-	}
-	done := make(chan map[managers.ID]error, 1)
-	go func() { done <- b.Run(t.Context(), jobs) }()
-	f.kill(0)
-	f.become([]int{-1, -1, 1, 2, 2, 1}, 20*time.Second)
-	f.start(0)
-	f.become(home, 20*time.Second)
-	f.kill(2)
-	f.become([]int{-1, 0, -1, 0, 0, 1}, 20*time.Second)
-	f.start(2)
-	f.become(home, 20*time.Second)
-	for id, err := range <-done {
-		t.Errorf("%s: %v", id, err)
-	}
-	for _, j := range jobs {
-		if n := len(ran.by[j.ID]); n != 1 {
-			t.Errorf("%s ran %d times", j.ID, n)
+	synctest.Test(t, func(t *testing.T) {
+		ca := newAuthority(t)
+		home := []int{-1, 0, 0, 2, 2, 1}
+		f := newGrove(t, ca, home, []int{0, 0, 0, 4, 4, 4})
+		for i := range f.configs {
+			f.start(i) // one after the other, so that the first of the root's children is known
+			f.become(append(slices.Clone(home[:i+1]), slices.Repeat([]int{-1}, len(home)-i-1)...), 20*time.Second)
 		}
-	}
-	for range 20 {
-		if got := f.parents(); fmt.Sprint(got) != fmt.Sprint(home) {
-			t.Fatalf("at home they are under %v", got)
+		b, ran := f.broker(ca, 3)
+		var jobs []managers.Job
+		for i := range 120 {
+			jobs = append(jobs, managers.Job{ID: managers.ID(fmt.Sprint("j", i)), Need: managers.Resources{CPUs: 1 + i%3}})
 		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	f.settle(20 * time.Second)
+		done := make(chan map[managers.ID]error, 1)
+		go func() { done <- b.Run(t.Context(), jobs) }()
+		f.kill(0)
+		f.become([]int{-1, -1, 1, 2, 2, 1}, time.Minute)
+		f.start(0)
+		f.become(home, 2*time.Minute)
+		f.kill(2)
+		f.become([]int{-1, 0, -1, 0, 0, 1}, time.Minute)
+		f.start(2)
+		f.become(home, 4*time.Minute)
+		for id, err := range <-done {
+			t.Errorf("%s: %v", id, err)
+		}
+		for _, j := range jobs {
+			if n := len(ran.by[j.ID]); n != 1 {
+				t.Errorf("%s ran %d times", j.ID, n)
+			}
+		}
+		for range 600 {
+			if got := f.parents(); fmt.Sprint(got) != fmt.Sprint(home) {
+				t.Fatalf("at home they are under %v", got)
+			}
+			time.Sleep(time.Second)
+		}
+		f.settle(20 * time.Second)
+	})
 }
 
 // Who loses the parent again and again waits ever longer before going home.
@@ -263,5 +266,36 @@ func TestStrikes(t *testing.T) {
 	}
 	if err := back(first, relay, "c"); err == nil || !strings.Contains(err.Error(), "came back 100 times") {
 		t.Errorf("the third: %v", err)
+	}
+}
+
+// Whatever links are cut and managers are killed for two minutes: all are at home
+// in the end, though who lost its parent often is in no hurry.
+func TestFlappingLinksEndAtHome(t *testing.T) {
+	for seed := range uint64(4) {
+		synctest.Test(t, func(t *testing.T) {
+			ca := newAuthority(t)
+			home := []int{-1, 0, 0, 1, 1, 2, 2, 3}
+			f := newGrove(t, ca, home, []int{0, 0, 0, 0, 4, 4, 4, 4})
+			for i := range f.configs {
+				f.start(i)
+			}
+			rng := rand.New(rand.NewPCG(seed, 41))
+			for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); {
+				if i := rng.IntN(len(home)); rng.IntN(3) > 0 {
+					f.interrupt(i)
+				} else if f.kill(i); rng.IntN(2) > 0 {
+					f.start(i)
+				}
+				time.Sleep(time.Duration(rng.IntN(5000)) * time.Millisecond)
+			}
+			for i := range f.configs {
+				if f.running[i] == nil {
+					f.start(i)
+				}
+			}
+			f.become(home, 50*time.Minute)
+			f.settle(time.Minute)
+		})
 	}
 }

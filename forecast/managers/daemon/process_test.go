@@ -6,12 +6,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math/rand/v2"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -74,34 +71,30 @@ func managerProcess() error {
 
 // forest is a tree of manager processes.
 type forest struct {
-	t       *testing.T
-	configs []processConfig
-	procs   []*exec.Cmd
-	client  *http.Client
+	trunk
+	procs []*exec.Cmd
 }
 
 // newForest starts managers; parents[i] is the number of i's parent, -1 for the root. cpus 0 makes a domain.
 func newForest(t *testing.T, ca *authority, parents, cpus []int) *forest {
 	t.Helper()
-	f := &forest{t: t, procs: make([]*exec.Cmd, len(parents))}
+	f := &forest{trunk: trunk{t: t}, procs: make([]*exec.Cmd, len(parents))}
 	cert, key := ca.issue(t)
 	cfg, err := tlsConfig(ca.cert.Raw, cert, key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.client = Client(cfg)
-	addresses := testbed.FreeAddresses(t, len(parents))
-	for i := range parents {
-		c := processConfig{Listen: addresses[i], CPUs: cpus[i], CA: ca.cert.Raw, Beat: testBeat, Dir: filepath.Join(t.TempDir(), "state")}
-		c.Name = "https://" + c.Listen
-		c.Cert, c.Key = ca.issue(t)
-		if cpus[i] > 0 {
-			c.System = fmt.Sprintf("system-%d", i)
+	client := Client(cfg)
+	f.state = func(i int) (s State, err error) {
+		resp, err := client.Get(f.configs[i].Name + "/v1/state")
+		if err != nil {
+			return s, err
 		}
-		if parents[i] >= 0 {
-			c.Parent = f.configs[parents[i]].Name
-		}
-		f.configs = append(f.configs, c)
+		defer resp.Body.Close()
+		return s, json.NewDecoder(resp.Body).Decode(&s)
+	}
+	for i, addr := range testbed.FreeAddresses(t, len(parents)) {
+		f.plant(ca, addr, parents[i], cpus[i], testBeat)
 	}
 	t.Cleanup(func() {
 		for i := range f.procs {
@@ -137,10 +130,10 @@ func (f *forest) start(i int) {
 }
 
 // logOf is the file of a manager's messages.
-func (f *forest) logOf(i int) string { return f.configs[i].Dir + ".log" }
+func (f *trunk) logOf(i int) string { return f.configs[i].Dir + ".log" }
 
 // tellRoots shows what managers without a parent said last.
-func (f *forest) tellRoots() {
+func (f *trunk) tellRoots() {
 	for i := range f.configs {
 		if s, err := f.state(i); err != nil || s.Parent != "" {
 			continue
@@ -161,17 +154,8 @@ func (f *forest) kill(i int) {
 	}
 }
 
-func (f *forest) state(i int) (s State, err error) {
-	resp, err := f.client.Get(f.configs[i].Name + "/v1/state")
-	if err != nil {
-		return s, err
-	}
-	defer resp.Body.Close()
-	return s, json.NewDecoder(resp.Body).Decode(&s)
-}
-
 // wrong tells what is not right at rest: links missing, tables that do not agree, resources not free.
-func (f *forest) wrong() string {
+func (f *trunk) wrong() string {
 	states := map[string]State{}
 	roots := 0
 	for i := range f.configs {
@@ -205,7 +189,7 @@ func (f *forest) wrong() string {
 	return ""
 }
 
-func (f *forest) settle(within time.Duration) {
+func (f *trunk) settle(within time.Duration) {
 	f.t.Helper()
 	what := ""
 	for end := time.Now().Add(within); time.Now().Before(end); time.Sleep(300 * time.Millisecond) {
@@ -368,15 +352,8 @@ func testBroker(t *testing.T, ca *authority, manager string) (*Broker, *record) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	ran, addr := &record{by: map[managers.ID][]string{}}, testbed.FreeAddress(t)
-	b := &Broker{Name: "https://" + addr, Manager: manager, Client: Client(cfg), Own: cfg.Certificates[0], Lease: 4 * time.Second}
-	b.Start = func(_ context.Context, j managers.Job, system string) error {
-		ran.mu.Lock()
-		ran.by[j.ID] = append(ran.by[j.ID], system)
-		ran.mu.Unlock()
-		time.Sleep(time.Duration(300+rand.IntN(700)) * time.Millisecond)
-		return nil
-	}
+	addr := testbed.FreeAddress(t)
+	b, ran := newBroker(addr, manager, Client(cfg), cfg.Certificates[0])
 	s, err := testServer(addr, cfg, b.Handler())
 	if err != nil {
 		t.Fatal(err)
