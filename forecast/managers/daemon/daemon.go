@@ -42,6 +42,7 @@ type Daemon struct {
 	numbers map[string]managers.Neighbour
 	names   []string
 	roles   []managers.Role
+	owners  []string // by neighbour: the certificate that it showed last
 	conns   map[managers.Neighbour]*conn
 	held    map[managers.ID]*assignment
 	keep    *keeper
@@ -137,7 +138,7 @@ func (d *Daemon) carryOut(out *managers.Out) {
 	for _, s := range out.Sends {
 		if c := d.conns[s.To]; c != nil {
 			d.figures.messages.Inc()
-			d.guests.goes(s.Message.Job, s.To)
+			d.guests.goes(s.Message.Job, c.who)
 			c.send(frame{Message: &s.Message})
 		}
 	}
@@ -154,17 +155,36 @@ func (d *Daemon) carryOut(out *managers.Out) {
 }
 
 // number returns the neighbour's number, new if it has none; the mutex is held.
-func (d *Daemon) number(name string, role managers.Role) managers.Neighbour {
-	n, ok := d.numbers[name]
+func (d *Daemon) number(c *conn, role managers.Role) managers.Neighbour {
+	n, ok := d.numbers[c.peer]
 	if !ok {
-		n = d.manager.AddLink(role)
-		d.manager.SetNeighbour(n, name)
-		d.numbers[name] = n
-		d.names, d.roles = append(d.names, name), append(d.roles, role)
+		if n, ok, _ = renamed(d, c); !ok {
+			n = d.manager.AddLink(role)
+			d.names, d.roles, d.owners = append(d.names, ""), append(d.roles, role), append(d.owners, "")
+		}
+		delete(d.numbers, d.names[n])
+		d.numbers[c.peer], d.names[n] = n, c.peer
+		d.manager.SetNeighbour(n, c.peer)
 	}
 	d.manager.SetRole(n, role)
-	d.roles[n] = role
+	d.roles[n], d.owners[n] = role, c.who
 	return n
+}
+
+// renamed is the number of a neighbour that is gone and has shown the same certificate: whoever comes under
+// a new name each time is one all the same. Else many tells whether there are too many of that certificate.
+func renamed(d *Daemon, c *conn) (n managers.Neighbour, ok, many bool) {
+	all := 0
+	for i, who := range d.owners {
+		if who != c.who {
+			continue
+		}
+		if n = managers.Neighbour(i); d.conns[n] == nil && d.names[n] != d.config.Parent {
+			return n, true, false
+		}
+		all++
+	}
+	return 0, false, all >= maxNamed
 }
 
 // attach makes a connection a link; an older one to the same neighbour ends.
@@ -180,12 +200,17 @@ func (d *Daemon) attach(c *conn, role managers.Role) (managers.Neighbour, error)
 	if tree := treeOf(d); c.tree != anyTree && c.tree != tree {
 		return 0, fmt.Errorf("%s is in the tree of %s, not in that of %.200s", d.config.Name, tree, c.tree)
 	}
-	n := d.number(c.peer, role)
+	if _, known := d.numbers[c.peer]; !known {
+		if _, _, many := renamed(d, c); many {
+			return 0, fmt.Errorf("%s: %d neighbours of this certificate have links", d.config.Name, maxNamed)
+		}
+	}
+	n := d.number(c, role)
 	if old := d.conns[n]; old != nil {
 		old.end()
 		d.carryOut(d.manager.Down(now(), n))
 	}
-	d.number(c.peer, role)
+	d.number(c, role)
 	d.conns[n] = c
 	d.config.Log.Info("link up", "neighbour", c.peer, "child", role == managers.Child)
 	return n, nil

@@ -25,7 +25,7 @@ func FuzzLink(f *testing.F) {
 		d.manager = managers.NewDomain(managers.Serving())
 		d.manager.SetName(d.config.Name)
 		d.manager.Resize(now(), total, total)
-		d.numbers, d.names, d.roles, d.conns = map[string]managers.Neighbour{}, nil, nil, map[managers.Neighbour]*conn{}
+		d.numbers, d.names, d.roles, d.owners, d.conns = map[string]managers.Neighbour{}, nil, nil, nil, map[managers.Neighbour]*conn{}
 		for _, role := range []managers.Role{managers.Parent, managers.Child} {
 			c := newConn(t.Context(), map[managers.Role]string{managers.Parent: "https://p.example:1", managers.Child: "https://c.example:1"}[role])
 			n, err := d.attach(c, role)

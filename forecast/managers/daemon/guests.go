@@ -9,10 +9,11 @@ import (
 
 // What others tell of themselves need not be true: what a manager has seen of them is here.
 const (
-	maxBounces = 100              // of one job over one link before its neighbour is a liar
+	maxBounces = 100              // of one job before it is dropped, and somebody is a liar
 	bounceTime = time.Minute      // a job that was away for twice as long is a new one
 	maxNotes   = 100_000          // jobs remembered in that time, and brokers
-	maxStrikes = 3                // such jobs of one neighbour within banTime: fewer may be those of liars behind it
+	maxStrikes = 3                // such jobs of one neighbour within banTime, or as much of more jobs: fewer may be those of others
+	maxNamed   = 256              // names of neighbours that show one certificate
 	banTime    = 10 * time.Minute // for which a liar gets no link
 	firstWait  = time.Minute      // for which no more jobs of a broker are taken that did not answer
 )
@@ -29,13 +30,22 @@ type guests struct {
 	signed        bool                 // passports are: nobody but its broker makes a job a new one
 }
 
-// note is what a job was like when it left.
+// note is what a job was like when it left, and whose certificates its neighbours have shown:
+// they may call themselves something else each time.
 type note struct {
-	to     managers.Neighbour
+	to     string
 	of     int // which attempt of its broker
 	hops   int
 	placed bool
-	back   map[managers.Neighbour]int // how often it came back over each link over which it had left
+	back   map[string]int // how often it came back from each to whom it was sent
+}
+
+// times is how often the job came back in all.
+func (n *note) times() (all int) {
+	for _, k := range n.back {
+		all += k
+	}
+	return all
 }
 
 // absence is a broker's that did not answer an offer.
@@ -45,7 +55,7 @@ type absence struct {
 }
 
 // goes notes a job that leaves over a link.
-func (g *guests) goes(j *managers.Job, to managers.Neighbour) {
+func (g *guests) goes(j *managers.Job, to string) {
 	if j == nil {
 		return
 	}
@@ -60,7 +70,7 @@ func (g *guests) goes(j *managers.Job, to managers.Neighbour) {
 
 // comes corrects a neighbour's job by what is known of it: it has gone no less far
 // than when it was sent on from here.
-func (g *guests) comes(j *managers.Job, from managers.Neighbour) {
+func (g *guests) comes(j *managers.Job, from string) {
 	n, ok := g.note(j.ID)
 	if !ok || g.signed && j.Attempt > n.of { // one that its broker has handed in again has not been here
 		return
@@ -68,18 +78,19 @@ func (g *guests) comes(j *managers.Job, from managers.Neighbour) {
 	j.Hops, j.Placed = max(j.Hops, n.hops+1), j.Placed || n.placed
 	if n.to == from {
 		if n.back == nil {
-			n.back = map[managers.Neighbour]int{}
+			n.back = map[string]int{}
 		}
 		n.back[from]++
 		g.put(j.ID, n)
 	}
 }
 
-// bounces says that a neighbour has sent a job back more often than any bound of hops allows.
-func (g *guests) bounces(j *managers.Job, from managers.Neighbour) error {
+// bounces says that neighbours have sent a job back more often than any bound of hops allows. All of them
+// together count: whoever is above has seen no more of it, and does not hold it against this manager.
+func (g *guests) bounces(j *managers.Job, from string) error {
 	n, _ := g.note(j.ID)
-	if again := g.signed && j.Attempt > n.of; !again && n.to == from && n.back[from] >= maxBounces {
-		return fmt.Errorf("job %.80q came back %d times: it says of what is free there what is not so", j.ID, n.back[from])
+	if again := g.signed && j.Attempt > n.of; !again && n.to == from && n.times() >= maxBounces {
+		return fmt.Errorf("job %.80q came back %d times, %d of them from there: somebody says of what is free what is not so", j.ID, n.times(), n.back[from])
 	}
 	return nil
 }
@@ -102,34 +113,46 @@ func (g *guests) put(id managers.ID, n note) {
 	g.notes[id] = n
 }
 
-// strikes are the jobs that a neighbour has sent back without end.
+// strikes are how often a neighbour has sent jobs back that came back without end.
 type strikes struct {
-	jobs  int
+	times int
 	since time.Time
 }
 
-// strike counts one of them, which is forgotten, and says whether there were too many.
-func (g *guests) strike(id managers.ID, c *conn) bool {
+// strike holds a job that came back without end against those that sent it back, each by how often it did, and forgets
+// the job. It returns whose certificate it is that has done so for as much as maxStrikes jobs, "" for nobody's.
+// Others may have been led by that one: nothing is held against them any more.
+func (g *guests) strike(id managers.ID) (liar string) {
+	n, _ := g.note(id)
 	g.forget(id)
-	s := g.strikes[c.who]
 	if g.strikes == nil || len(g.strikes) >= maxNotes {
 		g.strikes = map[string]strikes{}
 	}
-	if time.Since(s.since) > banTime {
-		s = strikes{since: time.Now()}
+	most := maxStrikes*maxBounces - 1
+	for who, times := range n.back {
+		s := g.strikes[who]
+		if time.Since(s.since) > banTime {
+			s = strikes{since: time.Now()}
+		}
+		s.times += times
+		if g.strikes[who] = s; s.times > most || s.times == most && liar != "" && who == n.to {
+			most, liar = s.times, who
+		}
 	}
-	s.jobs++
-	g.strikes[c.who] = s
-	return s.jobs >= maxStrikes
+	if liar != "" {
+		g.distrust(liar)
+		clear(g.strikes)
+	}
+	return liar
 }
 
 // distrust lets whoever has a neighbour's certificate have no link for a while, whatever
 // it calls itself; others on its host have one of their own.
-func (g *guests) distrust(c *conn) {
+func (g *guests) distrust(who string) {
 	if g.banned == nil {
 		g.banned = map[string]time.Time{}
 	}
-	g.banned[c.who] = time.Now().Add(banTime)
+	g.banned[who] = time.Now().Add(banTime)
 }
 
 // welcome refuses those that are not trusted now.

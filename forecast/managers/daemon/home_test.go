@@ -191,7 +191,7 @@ func TestBanIsOfTheCertificate(t *testing.T) {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		for _, c := range d.conns {
-			d.guests.distrust(c)
+			d.guests.distrust(c.who)
 		}
 	}
 	if got := greet(liar, "https://127.0.0.1:1", lies); got != "welcome" {
@@ -207,25 +207,111 @@ func TestBanIsOfTheCertificate(t *testing.T) {
 	}
 }
 
-// Two that send a job back by turns are found out, each by what came back from it.
-func TestTwoThatSendBack(t *testing.T) {
-	var g guests
-	j := managers.Job{ID: "j"}
-	for k := range 2 * maxBounces {
-		from := managers.Neighbour(k % 2)
-		g.goes(&j, from)
-		if err := g.bounces(&j, from); err != nil {
-			t.Fatalf("after %d: %v", k, err)
+// Several that send jobs back by turns are found out, one after the other; the manager
+// that they are behind is not taken for one of them, nor is a neighbour that sends few back.
+func TestLiarsBehindAnHonestOne(t *testing.T) {
+	for _, liars := range []int{1, 2, 3, 7} {
+		var above, honest guests
+		var left []string
+		for k := range liars {
+			left = append(left, fmt.Sprint("liar ", k))
 		}
-		g.comes(&j, from)
+		for k := 0; len(left) > 0; k++ {
+			j := managers.Job{ID: managers.ID(fmt.Sprint("j", k))}
+			for step, going := 0, true; going; step++ {
+				above.goes(&j, "honest")
+				honest.comes(&j, "above")
+				who := left[step%len(left)]
+				if step%20 == 7 {
+					who = "few"
+				}
+				honest.goes(&j, who)
+				if going = honest.bounces(&j, who) == nil; !going {
+					liar := honest.strike(j.ID)
+					if liar != "" && !slices.Contains(left, liar) {
+						t.Fatalf("%d liars, job %d: found is %s", liars, k, liar)
+					}
+					left = slices.DeleteFunc(left, func(l string) bool { return l == liar })
+					break
+				}
+				honest.comes(&j, who)
+				if err := above.bounces(&j, "honest"); err != nil {
+					t.Fatalf("%d liars, job %d: above %v", liars, k, err)
+				}
+				above.comes(&j, "honest")
+			}
+			if k > maxStrikes*liars*(liars+3) {
+				t.Fatalf("%d liars: %v are not found by %d jobs", liars, left, k)
+			}
+		}
 	}
-	g.goes(&j, 1)
-	if err := g.bounces(&j, 1); err == nil {
-		t.Error("nobody is found out")
+}
+
+// What others sent back together with a liar that was found out is not held against them.
+func TestBlameEndsWithTheLiar(t *testing.T) {
+	var g guests
+	job := func(n int, share map[string]int) (liar string) {
+		j := managers.Job{ID: managers.ID(fmt.Sprint("j", n))}
+		for who, times := range share {
+			for range times {
+				g.goes(&j, who)
+				g.comes(&j, who)
+			}
+		}
+		return g.strike(j.ID)
 	}
-	g.goes(&j, 2)
-	if err := g.bounces(&j, 2); err != nil {
-		t.Errorf("a third one, which did nothing: %v", err)
+	both := map[string]int{"liar": 60, "other": 40}
+	for n := range 4 {
+		if who := job(n, both); who != "" {
+			t.Fatalf("after %d jobs it is %s", n+1, who)
+		}
+	}
+	if who := job(4, both); who != "liar" {
+		t.Errorf("the fifth time: %q", who)
+	}
+	if who := job(5, map[string]int{"other": 100}); who != "" {
+		t.Errorf("what came back with the liar's is held against %s", who)
+	}
+}
+
+// A liar that comes under a new name each time is one liar, and fills no memory with its names.
+func TestNamesOfOneCertificate(t *testing.T) {
+	d := lonely(t)
+	come := func(k int) (managers.Neighbour, *conn, error) {
+		c := newConn(t.Context(), fmt.Sprint("https://liar.example:", k))
+		c.who = "liar"
+		n, err := d.attach(c, managers.Child)
+		if err == nil {
+			d.up(n)
+		}
+		return n, c, err
+	}
+	j := jobOf("https://ui.example", "")
+	struck := 0
+	for k := range 1000 {
+		n, c, err := come(k)
+		if err != nil {
+			if struck = k; !strings.Contains(err.Error(), "without end") {
+				t.Fatal(err)
+			}
+			break
+		}
+		d.guests.goes(&j, c.who)
+		if err := d.take(n, c, frame{Message: &managers.Message{Job: &j}}); err == nil {
+			d.manager.Withdraw(j.ID)
+		}
+		d.detach(n, c, nil)
+	}
+	if struck == 0 || len(d.names) != 1 {
+		t.Errorf("found out after %d names; %d are remembered", struck, len(d.names))
+	}
+	d.guests = guests{}
+	var err error
+	for k := 0; k < 1000 && err == nil; k++ {
+		_, _, err = come(k)
+	}
+	if err == nil || len(d.names) > maxNamed {
+		t.Errorf("%d names at once, %v", len(d.names), err)
 	}
 }
 
@@ -248,8 +334,8 @@ func TestStrikes(t *testing.T) {
 		j := jobOf("https://ui.example", "")
 		j.ID = id
 		for range maxBounces {
-			d.guests.goes(&j, n)
-			d.guests.comes(&j, n)
+			d.guests.goes(&j, c.who)
+			d.guests.comes(&j, c.who)
 		}
 		return d.take(n, c, frame{Message: &managers.Message{Job: &j}})
 	}

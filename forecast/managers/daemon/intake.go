@@ -13,7 +13,7 @@ import (
 func (d *Daemon) take(n managers.Neighbour, c *conn, f frame) error {
 	c.heard()
 	if f.Refused != "" {
-		wasRefused(d, n, f)
+		wasRefused(d, n, c, f)
 	}
 	if f.Message == nil {
 		return nil
@@ -60,17 +60,23 @@ func (d *Daemon) take(n managers.Neighbour, c *conn, f frame) error {
 }
 
 // keeps says whether a neighbour's job may wait here; the mutex is held. One that came back without end may
-// not: liars may be behind an honest neighbour, who finds them out. Where it sends back one after the other its link ends.
+// not: liars may be behind an honest neighbour, who finds them out. The link of who sends back one after the other ends.
 func keeps(d *Daemon, n managers.Neighbour, c *conn, j *managers.Job) (bool, error) {
-	if err := d.guests.bounces(j, n); err != nil {
-		if d.guests.strike(j.ID, c) {
-			d.guests.distrust(c)
+	if err := d.guests.bounces(j, c.who); err != nil {
+		liar := d.guests.strike(j.ID)
+		for _, other := range d.conns {
+			if other.who == liar && other != c {
+				d.config.Log.Warn("jobs come back without end", "neighbour", other.peer)
+				other.end()
+			}
+		}
+		if c.who == liar {
 			return false, fmt.Errorf("%s: %w", c.peer, err)
 		}
 		d.config.Log.Warn("a job is dropped until its broker hands it in again", "neighbour", c.peer, "cause", err)
 		return false, nil
 	}
-	d.guests.comes(j, n)
+	d.guests.comes(j, c.who)
 	if no := unwanted(d, n, j); no.Refused != "" {
 		c.send(no)
 		return false, nil
@@ -106,17 +112,17 @@ func unwanted(d *Daemon, n managers.Neighbour, j *managers.Job) frame {
 
 // wasRefused takes a neighbour's refusal of a job in. The job is nobody's until its broker
 // hands it in again; where the parent is full brokers are told to do so later.
-func wasRefused(d *Daemon, n managers.Neighbour, f frame) {
+func wasRefused(d *Daemon, n managers.Neighbour, c *conn, f frame) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if was, ok := d.guests.note(f.Job); !ok || was.to != n {
+	if was, ok := d.guests.note(f.Job); !ok || was.to != c.who {
 		return // nothing that was sent there
 	}
 	d.guests.forget(f.Job)
 	if f.Full && d.roles[n] == managers.Parent {
 		d.guests.full = time.Now().Add(fullFor)
 	}
-	d.config.Log.Warn("a job was refused", "neighbour", d.names[n], "job", f.Job, "why", fmt.Sprintf("%.200q", f.Refused))
+	d.config.Log.Warn("a job was refused", "neighbour", c.peer, "job", f.Job, "why", fmt.Sprintf("%.200q", f.Refused))
 }
 
 // Submit takes jobs from a broker, or none of them (ErrFull).

@@ -124,19 +124,19 @@ func TestHandedInAgainIsNew(t *testing.T) {
 	g := guests{signed: true}
 	j := managers.Job{ID: "j", Attempt: 1}
 	for range maxBounces {
-		g.goes(&j, 0)
-		g.comes(&j, 0)
+		g.goes(&j, "x")
+		g.comes(&j, "x")
 	}
 	again := managers.Job{ID: "j", Attempt: 2}
-	if g.bounces(&j, 0) == nil || g.bounces(&again, 0) != nil {
-		t.Errorf("the first attempt: %v, the second: %v", g.bounces(&j, 0), g.bounces(&again, 0))
+	if g.bounces(&j, "x") == nil || g.bounces(&again, "x") != nil {
+		t.Errorf("the first attempt: %v, the second: %v", g.bounces(&j, "x"), g.bounces(&again, "x"))
 	}
-	if g.comes(&again, 0); again.Hops != 0 {
+	if g.comes(&again, "x"); again.Hops != 0 {
 		t.Errorf("it has %d hops", again.Hops)
 	}
-	g.goes(&again, 0)
-	g.comes(&j, 0)
-	if g.bounces(&again, 0) != nil {
+	g.goes(&again, "x")
+	g.comes(&j, "x")
+	if g.bounces(&again, "x") != nil {
 		t.Error("the second attempt is held to the bounces of the first")
 	}
 }
