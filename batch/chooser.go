@@ -67,13 +67,18 @@ func (c *chooser) bySize(free *berths, procs int32) []share {
 	return found
 }
 
-// widest takes so many of the nodes with the most room, and of each at least one
-// processor.
-func widest(found []share, nodes int, procs int32) []share {
+// apart is how many nodes a compact job must have.
+func (j *job) apart() int32 {
+	return max(1, min(j.procs/max(1, int32(j.Need.Each)), int32(j.Need.Nodes)))
+}
+
+// widest takes so many of the nodes with the most room, and of each at least so many
+// processors.
+func widest(found []share, nodes int, procs, each int32) []share {
 	slices.SortStableFunc(found, func(a, b share) int { return cmp.Compare(b.procs, a.procs) })
 	found = found[:min(nodes, len(found))]
 	for i := range found {
-		found[i].procs = min(found[i].procs, procs-int32(len(found)-1-i))
+		found[i].procs = min(found[i].procs, procs-int32(len(found)-1-i)*each)
 		procs -= found[i].procs
 	}
 	return found

@@ -18,6 +18,7 @@ type nearby struct {
 	free  *berths
 	procs int32
 	least int32 // nodes it must have
+	each  int32 // processors it must have on each
 	most  int32 // nodes it may have
 	runs  []nodeRun
 	found []share // memory
@@ -32,7 +33,7 @@ type nodeRun struct {
 
 // compact chooses nodes for a compact job, given the room of each.
 func (c *chooser) compact(j *job, free *berths) []share {
-	k := nearby{small: c.small, free: free, procs: j.procs, least: min(j.procs, max(1, int32(j.Need.Nodes))), most: j.most(), runs: c.runs[:0], found: c.found}
+	k := nearby{small: c.small, free: free, procs: j.procs, least: j.apart(), each: max(1, int32(j.Need.Each)), most: j.most(), runs: c.runs[:0], found: c.found}
 	defer func() { c.runs, c.found = k.runs, k.found }()
 	if k.most == 0 {
 		k.most = math.MaxInt32
@@ -50,7 +51,7 @@ func (c *chooser) compact(j *job, free *berths) []share {
 	}
 	list := c.bySize(free, 1<<30) // Slurm would not find those with the most room
 	if j.Need.Nodes > 0 {
-		return widest(list, j.Need.Nodes, j.procs)
+		return widest(list, int(j.apart()), j.procs, k.each)
 	}
 	return fewest(list, j.procs)
 }
@@ -75,7 +76,7 @@ func (k *nearby) choose(room int32) (ok bool, smallest int32) {
 			if k.small && most == 1 && k.free.free[node] < procs {
 				continue // it would be the last, and has not enough
 			}
-			part := min(k.free.free[node], procs-max(0, least-1)) // each of the others gets one at least
+			part := min(k.free.free[node], procs-max(0, least-1)*k.each) // each of the others gets that at least
 			k.found = append(k.found, share{node, part})
 			procs, least, most = procs-part, least-1, most-1
 		}

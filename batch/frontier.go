@@ -71,7 +71,7 @@ func newFrontier(queue *waiting, m *Machine) *frontier {
 // weaker tells whether every place for a job that asks for o is one for a job of
 // the same size that asks for n.
 func (n *Need) weaker(o *Need) bool {
-	if n.Nodes != 0 && n.Nodes != o.Nodes || n.Memory > o.Memory || n.Disk > o.Disk || n.GPUs > o.GPUs || n.Whole != o.Whole || n.MaxNodes != 0 && n.MaxNodes != o.MaxNodes ||
+	if n.Nodes != 0 && n.Nodes != o.Nodes || n.Memory > o.Memory || n.Disk > o.Disk || n.GPUs > o.GPUs || n.Each > 1 && n.Each != o.Each || n.Whole != o.Whole || n.MaxNodes != 0 && n.MaxNodes != o.MaxNodes ||
 		n.access != o.access || n.from != o.from || n.to != o.to {
 		return false
 	}

@@ -76,7 +76,8 @@ func (s *slowNodes) free(n batch.Node, j batch.Job, at int64) int {
 	if j.Memory > 0 {
 		cpus = int(min(int64(cpus), memory/j.Memory))
 	}
-	return max(cpus, 0)
+	cpus = max(cpus, 0)
+	return cpus - cpus%max(1, j.Each)
 }
 
 // room is the least of it over the time of the job.
@@ -299,6 +300,12 @@ func TestNodeOracle(t *testing.T) {
 		s := plainScene(seed)
 		if seed%5 == 4 {
 			name(rand.New(rand.NewPCG(seed, 29)), &s)
+		}
+		for i := range s.Jobs {
+			if j := &s.Jobs[i]; seed%5 == 3 && i%2 == 0 {
+				j.Each = 2 + i%4/2
+				j.Procs = j.Each * max(1, j.Nodes, (j.Procs+j.Each-1)/j.Each)
+			}
 		}
 		for depth, p := range []batch.Policy{
 			1: {Name: "fcfs"}, 2: {Name: "maui", Maui: batch.Maui{ReservationDepth: 2}}, 3: {Name: "easy"}, 4: {Name: "easy-sjbf"},

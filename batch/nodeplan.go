@@ -29,6 +29,7 @@ type Need struct {
 	// MaxNodes is how many nodes it may have at most, where Nodes is 0 and under
 	// slurm alone; 0: any number.
 	MaxNodes int
+	Each     int      // processors of a node: a multiple of so many; 0: any
 	Memory   int64    // MB per processor
 	Disk     int64    // MB per node
 	GPUs     int      // per node

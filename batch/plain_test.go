@@ -77,6 +77,9 @@ func TestPlain(t *testing.T) {
 	for seed := range uint64(seeds) {
 		rng := rand.New(rand.NewPCG(seed, 99))
 		s := crowdedState(rng, 12+rng.IntN(120), 100+rng.IntN(300))
+		if seed%4 == 3 {
+			tasks(rng, s.Jobs)
+		}
 		for _, p := range []Policy{
 			{Name: "fcfs"}, {Name: "easy"}, {Name: "easy-sjbf"}, {Name: "conservative"}, {Name: "maui", Maui: Maui{ReservationDepth: 12}},
 			{Name: "maui", Maui: Maui{ReservationDepth: Unlimited}}, {Name: "slurm", Slurm: Slurm{fine: true}}, {Name: "slurm", Slurm: Slurm{fine: true, MaxJobTest: 40, Window: 3 * time.Hour}},

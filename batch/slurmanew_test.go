@@ -23,6 +23,9 @@ func TestSlurmAnew(t *testing.T) {
 		if seed%2 == 1 {
 			part(&s)
 		}
+		if seed%3 == 2 {
+			tasks(rng, s.Jobs)
+		}
 		p := Slurm{Window: 24 * time.Hour, fine: true}
 		switch seed % 5 {
 		case 1:

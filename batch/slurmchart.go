@@ -240,7 +240,7 @@ func (t *chart) fits(j *job) ([]share, bool) {
 	nodes, ok := t.p.parts(j, &t.free)
 	t.p.small = false
 	most := int(j.most())
-	return slices.Clone(nodes), ok && len(nodes) >= min(j.Need.Nodes, int(j.procs)) && (most == 0 || len(nodes) <= most)
+	return slices.Clone(nodes), ok && len(nodes) >= int(j.apart()) && (most == 0 || len(nodes) <= most)
 }
 
 // stay is the place of a job from a time to another, as the chart has it.

@@ -42,8 +42,11 @@ func (c *compared) passes(t *testing.T, seed uint64) {
 		part(&s)
 	}
 	s.Queues[0].MaxNodes = rng.IntN(2) * (1 + rng.IntN(4))
-	if seed%4 == 2 {
+	switch seed % 4 {
+	case 2:
 		arrays(rng, s.Jobs)
+	case 3:
+		tasks(rng, s.Jobs)
 	}
 	p := Slurm{Window: time.Duration(1+rng.IntN(30)) * time.Hour, Recent: seed%2 == 0, Resolution: []time.Duration{0, time.Second, 7 * time.Minute}[rng.IntN(3)]}
 	if rng.IntN(4) == 0 {
@@ -67,6 +70,16 @@ func (c *compared) passes(t *testing.T, seed uint64) {
 		c.pass(t, seed, run.m)
 		run.step()
 		happens(rng, run)
+	}
+}
+
+// tasks makes some jobs that wait ask for several processors of each node.
+func tasks(rng *rand.Rand, jobs []Job) {
+	for i := range jobs {
+		if j := &jobs[i]; j.Started.IsZero() && rng.IntN(2) == 0 {
+			j.Each = 1 + rng.IntN(3)
+			j.Procs = j.Each * max(1, j.Nodes, (j.Procs+j.Each-1)/j.Each)
+		}
 	}
 }
 

@@ -68,7 +68,7 @@ func (s *slowPass) room(node int, at int64, n *Need) int32 {
 	if n.Whole && left != s.nodes[node] || n.Disk > left.disk || int32(n.GPUs) > left.gpus {
 		return 0
 	}
-	for most > 0 && int64(most)*n.Memory > left.memory {
+	for most > 0 && (int64(most)*n.Memory > left.memory || n.Each > 0 && int(most)%n.Each > 0) {
 		most--
 	}
 	return max(0, most)
@@ -83,7 +83,8 @@ func (s *slowPass) kept(node int, from, to int64) bool {
 
 // slowChoose takes nodes for a job, given the room of each: see TestSlurmRuns.
 func (s *slowPass) slowChoose(j *job, free []int32) []share {
-	least, most := max(1, min(j.Need.Nodes, j.Procs)), cmp.Or(j.Need.Nodes, j.Need.MaxNodes, len(free))
+	each := max(1, j.Need.Each)
+	least, most := max(1, min(j.Need.Nodes, j.Procs/each)), cmp.Or(j.Need.Nodes, j.Need.MaxNodes, len(free))
 	widest := 0
 	for _, n := range s.nodes {
 		widest = max(widest, int(n.procs))
@@ -94,10 +95,10 @@ func (s *slowPass) slowChoose(j *job, free []int32) []share {
 	}
 	list := []share(nil)
 	for room := int32(first); list == nil && room <= slices.Max(free); room++ {
-		list = slowRuns(free, room, int32(j.Procs), least, most, s.small)
+		list = slowRuns(free, room, int32(j.Procs), least, most, each, s.small)
 	}
 	if list == nil {
-		list = slowWidest(free, int32(j.Procs), least, most)
+		list = slowWidest(free, int32(j.Procs), least, most, each)
 	}
 	for i := range list {
 		if j.Need.Whole {
@@ -108,7 +109,7 @@ func (s *slowPass) slowChoose(j *job, free []int32) []share {
 }
 
 // slowRuns chooses among nodes that have so much room; nil: they do not do.
-func slowRuns(free []int32, room, procs int32, least, most int, small bool) (list []share) {
+func slowRuns(free []int32, room, procs int32, least, most, each int, small bool) (list []share) {
 	left := slices.Clone(free)
 	for procs > 0 || len(list) < least {
 		from, to := slowRun(left, room, procs, least-len(list))
@@ -128,7 +129,7 @@ func slowRuns(free []int32, room, procs int32, least, most int, small bool) (lis
 			if small && most-len(list) == 1 && left[n] < procs {
 				continue // it would be the last, and has not enough
 			}
-			part := min(left[n], procs-int32(max(0, least-len(list)-1)))
+			part := min(left[n], procs-int32(max(0, least-len(list)-1)*each))
 			list, procs = append(list, share{int32(n), part}), procs-part
 		}
 		clear(left[from:to])
@@ -155,14 +156,14 @@ func slowRun(free []int32, room, procs int32, least int) (from, to int) {
 }
 
 // slowWidest takes the nodes with the most room; nil: they do not do.
-func slowWidest(free []int32, procs int32, least, most int) (list []share) {
+func slowWidest(free []int32, procs int32, least, most, each int) (list []share) {
 	order := make([]int, len(free))
 	for n := range order {
 		order[n] = n
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(free[b], free[a]) })
 	for _, n := range order {
-		if part := min(free[n], procs-int32(max(0, least-len(list)-1))); part > 0 && len(list) < most {
+		if part := min(free[n], procs-int32(max(0, least-len(list)-1)*each)); part > 0 && len(list) < most {
 			list, procs = append(list, share{int32(n), part}), procs-part
 		}
 	}

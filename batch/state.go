@@ -41,12 +41,15 @@ type Queue struct {
 
 // Job is one job of the cluster, waiting or running.
 type Job struct {
-	ID        string
-	User      string
-	Group     string
-	Queue     string
-	Procs     int
-	Nodes     int   // 0: any number
+	ID    string
+	User  string
+	Group string
+	Queue string
+	Procs int
+	Nodes int // 0: any number
+	// Each is how many processors its tasks need on one node: it has at least so many on each
+	// of its nodes, and a multiple of it; 0: any number.
+	Each      int
 	Memory    int64 // MB per processor; 0: not asked for
 	Disk      int64
 	GPUs      int
