@@ -14,8 +14,9 @@ type gates struct {
 
 // gated is a job at a gate: its place and, as places are used again, its seq.
 type gated struct {
-	job int32
-	seq int64
+	job   int32
+	seq   int64
+	delay int64 // for so long after what it waits for
 }
 
 // clone copies the gates into the memory of an older copy.
@@ -26,7 +27,7 @@ func (g *gates) clone(old gates) gates {
 // bound notes a job that must be done by a time.
 func (g *gates) bound(id int32, j *job) {
 	if n := j.Need; n != nil && n.to > 0 {
-		g.bounded = append(g.bounded, gated{id, j.seq})
+		g.bounded = append(g.bounded, gated{id, j.seq, 0})
 	}
 }
 
@@ -49,7 +50,7 @@ func (m *Machine) arrive(id int32) {
 		m.gates.later.push(due{j.Begin, j.seq, id})
 	}
 	for _, a := range j.After {
-		m.gates.await(a, gated{id, j.seq})
+		m.gates.await(a, gated{id, j.seq, a.Delay})
 		j.gates++
 	}
 	if j.gates == 0 {
@@ -72,19 +73,19 @@ func (g *gates) await(a After, job gated) {
 func (g *gates) punctual(m *Machine) (any bool) {
 	for g.next() <= m.now {
 		d := g.later.pop()
-		any = open(m, gated{d.job, d.ticket}) || any
+		any = open(m, gated{d.job, d.ticket, 0}) || any
 	}
 	return any
 }
 
 // started and ended let the jobs in that waited for one to start or end: at this
-// instant, after all else that happens at it.
+// instant, after all else that happens at it, or so long after it as they are to wait.
 func (g *gates) started(now, id int64) { g.follow(g.start, now, id) }
 func (g *gates) ended(now, id int64)   { g.follow(g.end, now, id) }
 
 func (g *gates) follow(of map[int64][]gated, now, id int64) {
 	for _, w := range of[id] {
-		g.later.push(due{now, w.seq, w.job})
+		g.later.push(due{now + w.delay, w.seq, w.job})
 	}
 	delete(of, id)
 }

@@ -1,5 +1,7 @@
 package batch
 
+import "time"
+
 // line is the line in which a job waits, from 0: the jobs of queues that are
 // served by the same nodes stand in one line, in order of priority; those that
 // name a reservation stand in one of their own. Policies that hold jobs up behind
@@ -26,10 +28,17 @@ func (c *cluster) await(i int, t *Task) {
 	}
 	for _, d := range j.After {
 		other, ok := c.byID(d.ID)
-		if !ok || other == i || d.On == OnStart && !c.state.Jobs[other].Started.IsZero() {
+		if !ok || other == i {
 			continue
 		}
-		t.After = append(t.After, After{int64(other), d.On == OnStart})
+		delay := int64(d.Delay / time.Second)
+		if started := c.state.Jobs[other].Started; d.On == OnStart && !started.IsZero() {
+			if delay > 0 {
+				t.Begin = max(t.Begin, started.Unix()+delay)
+			}
+			continue
+		}
+		t.After = append(t.After, After{int64(other), d.On == OnStart, delay})
 	}
 }
 

@@ -24,6 +24,7 @@ type Task struct {
 type After struct {
 	ID      int64 // of the other Task
 	Started bool  // it need only have started
+	Delay   int64 // for so many seconds then
 }
 
 // Machine is the state machine of one local scheduler: it is told what

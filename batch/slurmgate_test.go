@@ -34,7 +34,7 @@ func TestSlurmGates(t *testing.T) {
 			if rng.IntN(6) == 0 {
 				r := running[rng.IntN(len(running))]
 				j.Begin = r.Started.Add(r.Requested)
-				j.After = []Dependency{{running[rng.IntN(len(running))].ID, OnEnd}}
+				j.After = []Dependency{{running[rng.IntN(len(running))].ID, OnEnd, 0}}
 			}
 		}
 		for _, b := range []Belief{longer{}, halves{}} {

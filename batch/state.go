@@ -80,8 +80,9 @@ type Job struct {
 // Dependency keeps a job waiting for another. One of a job that the state does
 // not have is taken as met, as by a job that ended long ago.
 type Dependency struct {
-	ID string
-	On Trigger
+	ID    string
+	On    Trigger
+	Delay time.Duration // for so long after that
 }
 
 // Trigger is what a dependency waits for.
