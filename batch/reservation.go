@@ -99,7 +99,11 @@ func (c *cluster) keep(p *nodePlan) {
 		var shares []share
 		for _, name := range r.Nodes {
 			if n, ok := c.nodes.find(name); ok {
-				shares = append(shares, share{int32(n), p.nodes[n].have.procs})
+				procs := p.nodes[n].have.procs
+				if r.Each > 0 {
+					procs = min(procs, int32(r.Each))
+				}
+				shares = append(shares, share{int32(n), procs})
 			}
 		}
 		p.keep(int32(i+1), from, to, shares)

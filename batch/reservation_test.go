@@ -22,6 +22,7 @@ func TestReservations(t *testing.T) {
 		return j
 	}
 	named := func(j *batch.Job) { j.Reservation = "r" }
+	whole := func(j *batch.Job) { j.Nodes = 1 }
 	ada := func(j *batch.Job) { j.User = "ada" }
 	for _, v := range []struct {
 		name string
@@ -53,6 +54,9 @@ func TestReservations(t *testing.T) {
 		{"half used", batch.Reservation{}, []batch.Job{
 			job("1", nil), job("2", func(j *batch.Job) { named(j); j.Procs = 2 }), job("3", func(j *batch.Job) { j.Procs = 2 }),
 		}, "1 0s a, 2 1h0m0s b, 3 2h0m0s a"},
+		{"of two processors", batch.Reservation{Each: 2}, []batch.Job{
+			job("1", whole), job("2", func(j *batch.Job) { j.Procs = 2 }), job("3", whole), job("4", func(j *batch.Job) { named(j); j.Procs = 2 }),
+		}, "1 0s a, 2 0s b, 3 2h0m0s a, 4 1h0m0s b"},
 	} {
 		for _, policy := range []string{"fcfs", "easy", "conservative"} {
 			t.Run(v.name+"/"+policy, func(t *testing.T) {

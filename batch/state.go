@@ -112,6 +112,7 @@ type Reservation struct {
 	Start, End time.Time
 	Nodes      []string
 	Procs      int // where Nodes is empty
+	Each       int // processors of each of Nodes; 0: all of them
 	Users      []string
 	Groups     []string
 	Accounts   []string
