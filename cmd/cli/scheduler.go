@@ -42,6 +42,7 @@ type schedulerConfig struct {
 	Public       bool                  `toml:"public"`  // the page shows strangers slots and loads
 	Metrics      []string              `toml:"metrics"` // subjects that may read /metrics; "*": everybody
 	RequestsPerS float64               `toml:"requests_per_second"`
+	AtOnce       int                   `toml:"requests_at_once"`
 	Admins       []string              `toml:"admins"`
 	Issuers      []string              `toml:"issuers"`
 	Audience     string                `toml:"audience"`

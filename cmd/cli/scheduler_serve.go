@@ -71,7 +71,7 @@ func runSchedulerServe(ctx context.Context, d *deps, file string) error {
 			return fmt.Errorf("login: secret_file: %w", err)
 		}
 	}
-	api := &scheduler.API{S: s, Door: door, Log: log, Public: c.Public, Login: c.Login, Metrics: c.Metrics, Rate: c.RequestsPerS}
+	api := &scheduler.API{S: s, Door: door, Log: log, Public: c.Public, Login: c.Login, Metrics: c.Metrics, Rate: c.RequestsPerS, AtOnce: c.AtOnce}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.Run(ctx) })
 	g.Go(func() error { return serveAPI(ctx, d, c, api.Handler()) })

@@ -32,6 +32,8 @@ type API struct {
 	Metrics []string
 	Login   *Login // nil: nobody signs in with a browser
 	Rate    float64
+	AtOnce  int         // requests of one subject; 0: 64
+	askers  turns.Turns // whose requests are under way
 	limit   *limiter
 	turns   turns.Turns // of long bodies
 	reads   turns.Turns // of files
@@ -57,6 +59,9 @@ func (a *API) Handler() http.Handler {
 	if a.Rate <= 0 {
 		a.Rate = 500
 	}
+	if a.AtOnce <= 0 {
+		a.AtOnce = 64
+	}
 	a.limit = &limiter{rate: a.Rate, burst: 5 * a.Rate, now: time.Now}
 	a.streams.now = a.S.now
 	mux := http.NewServeMux()
@@ -66,7 +71,7 @@ func (a *API) Handler() http.Handler {
 	api := humago.New(mux, c)
 	a.register(api)
 	mux.HandleFunc("GET /metrics", a.metrics)
-	mux.HandleFunc("GET /v1/events", a.events)
+	mux.HandleFunc("GET "+eventsPath, a.events)
 	a.page(mux)
 	return http.NewCrossOriginProtection().Handler(a.guard(mux))
 }
@@ -115,8 +120,8 @@ func (a *API) register(api huma.API) {
 	huma.Register(api, put("PUT", "/v1/delegation", "delegated", "The signed proxy", 256<<10), delegations{a}.delegated)
 }
 
-// guard finds out who asks, holds him to his rate and to what he may send, and
-// sets the headers that keep browsers from mischief.
+// guard sets the headers that keep browsers from mischief, and holds who asks to his rate and to what he may
+// send and have under way.
 func (a *API) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -124,41 +129,79 @@ func (a *API) guard(next http.Handler) http.Handler {
 		h.Set("X-Frame-Options", "DENY")
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'")
-		p, err := a.Door.Who(r)
-		if seen, ok := a.signedIn(r); err != nil && ok {
-			p, err = seen, nil
-		}
-		subject := p.Subject
-		if err != nil {
-			subject = stranger(r)
-		}
-		if !a.limit.allow(subject) {
-			h.Set("Retry-After", "1")
-			http.Error(w, "too many requests", http.StatusTooManyRequests)
-			return
-		}
-		if err != nil && !errors.Is(err, ErrStranger) {
-			a.Log.Info("not let in", "from", r.RemoteAddr, "error", err)
-		}
-		why := refusal(r, err, time.Now())
-		if err != nil && r.Method != http.MethodGet && r.Method != http.MethodHead { // what strangers send is not read
-			http.Error(w, why.Error(), http.StatusUnauthorized)
-			return
-		}
-		ctx := context.WithValue(r.Context(), personKey{}, why)
-		if err == nil {
-			ctx = context.WithValue(ctx, personKey{}, p)
-		}
-		r = r.WithContext(ctx)
-		end, ok := bounded(&a.turns, w, r, subject)
-		if end != nil {
-			defer end()
-		}
-		if ok {
-			a.within(next, w, r, subject)
-		}
+		a.admit(next, w, r)
 	})
 }
+
+// admit finds out who asks, and lets him have his answer within his bounds. As long as nobody knows who he is, his
+// address is who asks.
+func (a *API) admit(next http.Handler, w http.ResponseWriter, r *http.Request) {
+	subject := stranger(r)
+	end := a.enter(w, subject, 4*a.AtOnce) // many people may be behind one address
+	if end == nil {
+		return
+	}
+	defer func() { end() }()
+	p, err := a.Door.Who(r)
+	if seen, ok := a.signedIn(r); err != nil && ok {
+		p, err = seen, nil
+	}
+	if err == nil {
+		subject = p.Subject
+	}
+	if !a.limit.allow(subject) {
+		later(w, 1, "too many requests")
+		return
+	}
+	if err != nil && !errors.Is(err, ErrStranger) {
+		a.Log.Info("not let in", "from", r.RemoteAddr, "error", err)
+	}
+	why := refusal(r, err, time.Now())
+	if err != nil && r.Method != http.MethodGet && r.Method != http.MethodHead { // what strangers send is not read
+		http.Error(w, why.Error(), http.StatusUnauthorized)
+		return
+	}
+	ctx := context.WithValue(r.Context(), personKey{}, why)
+	if err == nil {
+		ctx = context.WithValue(ctx, personKey{}, p)
+	}
+	r = r.WithContext(ctx)
+	if r.URL.Path == eventsPath { // streams last, and have bounds of their own
+		end()
+		next.ServeHTTP(w, r)
+		return
+	}
+	if err == nil {
+		end()
+		if end = a.enter(w, subject, a.AtOnce); end == nil {
+			end = func() {}
+			return
+		}
+	}
+	read, ok := bounded(&a.turns, w, r, subject)
+	defer read()
+	if ok {
+		a.within(next, w, r, subject)
+	}
+}
+
+// enter counts a request among those of an asker that are under way until end is called; nil, and the asker was told,
+// where he has as many as he may.
+func (a *API) enter(w http.ResponseWriter, asker string, atOnce int) (end func()) {
+	if end = a.askers.Try(asker, atOnce); end == nil {
+		later(w, 1, fmt.Sprintf("%d of your requests are under way, which is as many as may be: come again when one of them has its answer", atOnce))
+	}
+	return end
+}
+
+// later tells who asks to come again, in so many seconds.
+func later(w http.ResponseWriter, seconds int, why string) {
+	w.Header().Set("Retry-After", strconv.Itoa(seconds))
+	http.Error(w, why, http.StatusTooManyRequests)
+}
+
+// eventsPath is that of streams of events.
+const eventsPath = "/v1/events"
 
 // handleTime is how long a request may take that has arrived: shorter than those who ask
 // wait, so that they are told why.
@@ -167,17 +210,12 @@ const handleTime = 50 * time.Second
 // within has a request answered in its time. Who is given files, each of which is in memory
 // until he has taken it, is given a few of them at once.
 func (a *API) within(next http.Handler, w http.ResponseWriter, r *http.Request, subject string) {
-	if r.URL.Path == "/v1/events" {
-		next.ServeHTTP(w, r)
-		return
-	}
 	ctx, cancel := context.WithTimeout(r.Context(), handleTime)
 	defer cancel()
 	if strings.Contains(r.URL.Path, filesPath) {
 		end := a.reads.Take(ctx, subject, longTurns)
 		if end == nil {
-			w.Header().Set("Retry-After", "10")
-			http.Error(w, "you are being sent other files", http.StatusTooManyRequests)
+			later(w, 10, "you are being sent other files")
 			return
 		}
 		defer end()

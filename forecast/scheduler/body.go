@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -17,34 +18,31 @@ import (
 const (
 	maxBody   = 64 << 20
 	maxParts  = 100_000
-	longBody  = 1 << 20 // bytes; what may be longer takes a turn
+	longBody  = 64 << 10 // bytes; what may be longer takes a turn
 	longTurns = 2
-)
-
-// A body may be on its way for bodyTime, and for a second more for each slowBody of it that
-// has come.
-const (
-	bodyTime = time.Minute
-	slowBody = 4 << 10
+	longWait  = 30 * time.Second // for a turn; shorter than those who ask wait
 )
 
 // bounded reads the body of a request before anything decodes it. It answers
 // itself, and returns false, where that is beyond a bound. end is to be called
-// when the request is answered.
+// when the request is answered, or was not taken.
 func bounded(long *turns.Turns, w http.ResponseWriter, r *http.Request, subject string) (end func(), ok bool) {
 	end = func() {}
 	if r.Body == nil || r.Body == http.NoBody || r.ContentLength == 0 {
 		return end, true
 	}
 	if r.ContentLength < 0 || r.ContentLength > longBody {
-		ctx, cancel := context.WithTimeout(r.Context(), bodyTime)
+		ctx, cancel := context.WithTimeout(r.Context(), longWait)
 		defer cancel()
-		if end = long.Take(ctx, subject, longTurns); end == nil {
-			return nil, false // the asker has gone, or has waited for a minute
+		turn := long.Take(ctx, subject, longTurns)
+		if turn == nil {
+			later(w, 5, fmt.Sprintf("%d long requests of yours are on their way or worked on", longTurns))
+			return end, false
 		}
+		end = turn
 	}
 	conn := http.NewResponseController(w)
-	body, err := io.ReadAll(http.MaxBytesReader(w, &arriving{r.Body, conn, time.Now(), 0}, maxBody))
+	body, err := io.ReadAll(http.MaxBytesReader(w, turns.Arrive(w, r.Body), maxBody))
 	_ = conn.SetReadDeadline(time.Now().Add(2 * handleTime))
 	_ = conn.SetWriteDeadline(time.Now().Add(2 * handleTime)) // the server's began with the request
 	if _, big := errors.AsType[*http.MaxBytesError](err); big || err == nil && !strings.HasSuffix(r.URL.Path, "/slots") && parts(body) > maxParts {
@@ -57,22 +55,6 @@ func bounded(long *turns.Turns, w http.ResponseWriter, r *http.Request, subject 
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	return end, true
-}
-
-// arriving is a body on its way.
-type arriving struct {
-	io.ReadCloser
-	conn  *http.ResponseController
-	begun time.Time
-	got   int64
-}
-
-// Read implements io.Reader.
-func (a *arriving) Read(p []byte) (int, error) {
-	_ = a.conn.SetReadDeadline(a.begun.Add(bodyTime + time.Duration(a.got/slowBody)*time.Second)) // else it is the server's
-	n, err := a.ReadCloser.Read(p)
-	a.got += int64(n)
-	return n, err
 }
 
 // parts is at most how many values a JSON document has.

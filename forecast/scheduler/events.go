@@ -28,8 +28,7 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) {
 	closed := a.streams.open(subject, func() { cancel(); out.SetWriteDeadline(time.Now()) })
 	if closed == nil {
 		cancel()
-		w.Header().Set("Retry-After", "60")
-		http.Error(w, "too many streams of events", http.StatusTooManyRequests)
+		later(w, 60, "too many streams of events")
 		return
 	}
 	defer closed()

@@ -58,14 +58,34 @@ func TestSlowBodies(t *testing.T) {
 			r.ContentLength = int64(c.size)
 			began := time.Now()
 			end, ok := bounded(&turns.Turns{}, w, r, "alice")
-			if end != nil {
-				end()
-			}
-			if took := time.Since(began); ok != c.arrives || !ok && took > 2*bodyTime {
+			end()
+			if took := time.Since(began); ok != c.arrives || !ok && took > 2*turns.BodyTime {
 				t.Errorf("%d bytes, %d each second: arrived %v, after %v", c.size, c.rate, ok, took)
 			}
 		})
 	}
+}
+
+// A long body whose sender has two on their way waits for its turn, and when none comes it is refused in time, with when
+// to come again; a short one does not wait.
+func TestBodiesThatGetNoTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var long turns.Turns
+		for range longTurns {
+			defer long.Take(t.Context(), "alice", longTurns)()
+		}
+		for size, status := range map[int]int{longBody + 1: http.StatusTooManyRequests, longBody: http.StatusOK} {
+			w := &dripping{httptest.NewRecorder(), &drip{rate: size, left: size}}
+			r := httptest.NewRequest("POST", "/v1/jobs", w.body)
+			r.ContentLength = int64(size)
+			began := time.Now()
+			end, ok := bounded(&long, w, r, "alice")
+			end()
+			if took := time.Since(began); ok != (status == http.StatusOK) || w.Code != status || ok != (w.Header().Get("Retry-After") == "") || took > handleTime {
+				t.Errorf("%d bytes: %v, %d %v after %v", size, ok, w.Code, w.Header(), took)
+			}
+		}
+	})
 }
 
 // Files of a job are sent whole to who takes them, two at a time to one user: more of them would

@@ -30,11 +30,28 @@ func (t *Turns) Take(ctx context.Context, name string, atOnce int) (end func()) 
 	own := t.join(name, atOnce)
 	select {
 	case own.places <- struct{}{}:
-		return sync.OnceFunc(func() { <-own.places; t.leave(name, own) })
+		return t.ender(name, own)
 	case <-ctx.Done():
 		t.leave(name, own)
 		return nil
 	}
+}
+
+// Try is Take for who does not wait: nil where all the asker's turns are taken.
+func (t *Turns) Try(name string, atOnce int) (end func()) {
+	own := t.join(name, atOnce)
+	select {
+	case own.places <- struct{}{}:
+		return t.ender(name, own)
+	default:
+		t.leave(name, own)
+		return nil
+	}
+}
+
+// ender ends a turn that was taken.
+func (t *Turns) ender(name string, own *asker) func() {
+	return sync.OnceFunc(func() { <-own.places; t.leave(name, own) })
 }
 
 func (t *Turns) join(name string, atOnce int) *asker {
