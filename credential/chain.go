@@ -153,13 +153,14 @@ func verifyProxyInfo(c, issuer *x509.Certificate) error {
 }
 
 // VerifyACs checks the VOMS attributes of a credential against vomsdir and the
-// trusted authorities. It returns the first that fails as a *Finding.
-func (t *Trust) VerifyACs(x *X509, vomsDir string) error {
+// trusted authorities, as the host of these names would; without names as any would. It returns the first that
+// fails as a *Finding.
+func (t *Trust) VerifyACs(x *X509, vomsDir string, hosts ...string) error {
 	acs, err := x.ACs()
 	if err != nil {
 		return problem("voms.malformed", x.path, "the VOMS attributes cannot be read", "", "grid auth proxy --voms VO").because(err)
 	}
-	v := voms.Verifier{Dir: vomsDir, Now: t.now(), Chain: t.VerifyChain}
+	v := voms.Verifier{Dir: vomsDir, Now: t.now(), Chain: t.VerifyChain, Hosts: hosts}
 	for _, ac := range acs {
 		if err := v.Verify(ac, x.entity()); err != nil {
 			return vomsFinding(x.path, err)
@@ -176,6 +177,7 @@ var vomsMends = map[string]string{
 	"server-chain": "install the CA of the VOMS server, or set X509_CERT_DIR",
 	"algorithm":    "tell the VO that its server signs with an abandoned algorithm",
 	"critical":     "tell the VO",
+	"fqan":         "tell the VO",
 }
 
 // vomsFinding makes a finding of an error of package voms.

@@ -115,7 +115,7 @@ func loadSchedulerConfig(d *deps, file string) (schedulerConfig, error) {
 
 // beside takes the names of files as of the directory in which the configuration lies.
 func (c *schedulerConfig) beside(dir string) {
-	files := []*string{&c.KeyFile, &c.Cert, &c.Key, &c.Spool}
+	files := []*string{&c.KeyFile, &c.Cert, &c.Key, &c.Spool, &c.VOMSDir}
 	if c.Login != nil {
 		files = append(files, &c.Login.SecretFile)
 	}

@@ -60,9 +60,12 @@ func runSchedulerServe(ctx context.Context, d *deps, file string) error {
 	}
 	log := slog.New(slog.NewTextHandler(d.env.Err, &slog.HandlerOptions{Level: level}))
 	s := scheduler.New(conf, store, opened.open, d.env.Now, log)
-	door := &scheduler.Door{VOMSDir: c.VOMSDir, Tokens: c.Tokens, Issuers: c.Issuers, Audience: c.Audience, Admins: c.Admins, Clusters: conf.Clusters}
+	door := &scheduler.Door{VOMSDir: credentialEnv(d).VOMSDir(credential.Options{VOMSDir: c.VOMSDir}), Tokens: c.Tokens, Issuers: c.Issuers, Audience: c.Audience, Admins: c.Admins, Clusters: conf.Clusters}
 	if t, err := credential.LoadTrust(credentialEnv(d), credential.Options{CAs: credential.GridCA}); err == nil {
 		door.Trust = t
+		if door.Hosts, err = hostNames(d, c); err != nil {
+			return err
+		}
 	} else if c.Cert != "" {
 		log.Warn("no grid certificate authorities: certificates and proxies are not accepted", "error", err)
 	}
@@ -76,6 +79,18 @@ func runSchedulerServe(ctx context.Context, d *deps, file string) error {
 	g.Go(func() error { return s.Run(ctx) })
 	g.Go(func() error { return serveAPI(ctx, d, c, api.Handler()) })
 	return g.Wait()
+}
+
+// hostNames are those of the scheduler's own certificate.
+func hostNames(d *deps, c schedulerConfig) ([]string, error) {
+	if c.Cert == "" {
+		return nil, nil
+	}
+	own, err := credential.KeyPair(credentialEnv(d), c.Cert, c.Key)
+	if err != nil {
+		return nil, err
+	}
+	return append(own.Leaf.DNSNames, own.Leaf.Subject.CommonName), nil
 }
 
 // serveAPI listens until the context ends.

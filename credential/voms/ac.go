@@ -82,7 +82,9 @@ func parseSequence(der []byte) ([]*AC, error) {
 			if err != nil {
 				return nil, err
 			}
-			acs = append(acs, ac)
+			if acs = append(acs, ac); len(acs) > maxACs {
+				return nil, fmt.Errorf("more than %d attribute certificates", maxACs)
+			}
 		}
 	}
 	return acs, nil
@@ -191,7 +193,7 @@ func (ac *AC) parseAttributes(attrs cryptobyte.String) error {
 		for !set.Empty() {
 			var syntax cryptobyte.String
 			if !set.ReadASN1(&syntax, cbasn1.SEQUENCE) || !ac.parseSyntax(syntax) {
-				return errors.New("malformed list of FQANs")
+				return fmt.Errorf("malformed list of FQANs, or more than %d attributes, or one of more than %d bytes", maxFQANs, maxFQAN)
 			}
 		}
 	}
@@ -227,9 +229,20 @@ func (ac *AC) parseSyntax(in cryptobyte.String) bool {
 		if tag == cbasn1.OCTET_STRING || tag == cbasn1.UTF8String {
 			ac.FQANs = append(ac.FQANs, shortFQAN(string(value)))
 		}
+		if len(ac.FQANs) > maxFQANs || len(value) > maxFQAN {
+			return false
+		}
 	}
 	return true
 }
+
+// Bounds of what a proxy carries: attribute certificates, attributes in one of them, and bytes of an attribute,
+// to which GFD.182 gives 255.
+const (
+	maxACs   = 20
+	maxFQANs = 1000
+	maxFQAN  = 1024
+)
 
 // shortFQAN drops the parts of an FQAN that say nothing: "/Role=NULL" and the
 // long abandoned "/Capability=...".

@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -101,6 +102,11 @@ func lscFor(dir, vo, host string) (LSC, string, error) {
 		return nil, "", fmt.Errorf("VO %q or host %q cannot be a file name", vo, host)
 	}
 	file := filepath.Join(dir, vo, host+".lsc")
+	for _, place := range []string{dir, filepath.Dir(file)} {
+		if info, err := os.Stat(place); err == nil && info.Mode().Perm()&0o002 != 0 {
+			return nil, file, fmt.Errorf("everybody can write to %s (mode %04o)", place, info.Mode().Perm())
+		}
+	}
 	lsc, err := ReadLSC(file)
 	return lsc, file, err
 }

@@ -8,7 +8,10 @@ import (
 	"io/fs"
 	"net"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // VerifyError says why an attribute certificate is not believed.
@@ -33,10 +36,10 @@ func (e *VerifyError) Unwrap() error { return e.Err }
 
 // Verifier checks attribute certificates by the field's rules.
 type Verifier struct {
-	Dir    string                          // vomsdir, with VO/HOST.lsc
-	Now    time.Time                       // the time to check for
-	Chain  func([]*x509.Certificate) error // checks the server's chain against the trusted CAs
-	Target string                          // host for which; "": any
+	Dir   string                          // vomsdir, with VO/HOST.lsc
+	Now   time.Time                       // the time to check for
+	Chain func([]*x509.Certificate) error // checks the server's chain against the trusted CAs
+	Hosts []string                        // names of the host they are shown to; none: any
 }
 
 var algorithms = map[string]x509.SignatureAlgorithm{
@@ -72,8 +75,8 @@ func (v Verifier) Verify(ac *AC, holder *x509.Certificate) error {
 	if len(ac.criticalID) > 0 {
 		return fail("critical", "critical extension "+ac.criticalID[0]+" is not known", nil)
 	}
-	if v.Target != "" && len(ac.Targets) > 0 && !slices.Contains(ac.Targets, v.Target) {
-		return fail("target", fmt.Sprintf("meant for %v, not for %s", ac.Targets, v.Target), nil)
+	if len(v.Hosts) > 0 && len(ac.Targets) > 0 && !slices.ContainsFunc(ac.Targets, func(t string) bool { return slices.Contains(v.Hosts, t) }) {
+		return fail("target", fmt.Sprintf("meant for %q, not for %q", ac.Targets, v.Hosts), nil)
 	}
 	if err := v.issuer(ac, fail); err != nil {
 		return err
@@ -85,7 +88,24 @@ func (v Verifier) Verify(ac *AC, holder *x509.Certificate) error {
 	if err := ac.Certs[0].CheckSignature(algorithm, ac.rawInfo, ac.signature); err != nil {
 		return fail("signature", "not signed by "+ac.Issuer+", or altered afterwards", err)
 	}
+	if said := badFQAN(ac); said != "" {
+		return fail("fqan", said, nil)
+	}
 	return nil
+}
+
+// badFQAN says what is wrong with an attribute; "" where all are well. A server speaks for the groups of its own VO
+// alone: for which VO it speaks is what vomsdir says of it.
+func badFQAN(ac *AC) string {
+	for _, f := range ac.FQANs {
+		if !utf8.ValidString(f) || strings.ContainsFunc(f, unicode.IsControl) {
+			return fmt.Sprintf("one is %.80q, which has control characters or is no text", f)
+		}
+		if f != "/"+ac.VO && !strings.HasPrefix(f, "/"+ac.VO+"/") {
+			return fmt.Sprintf("one is %.80q, which is not of that VO", f)
+		}
+	}
+	return ""
 }
 
 // issuer checks who signed: the chain in the AC, the LSC file, the CAs.

@@ -67,12 +67,13 @@ func TestTargetsAndNames(t *testing.T) {
 	good := testbed.AC{Holder: holder.Cert, Issuer: server.Cert, Key: server.Key, VO: vo, Host: "voms.example.org:15000", From: now.Add(-time.Hour), To: now.Add(time.Hour),
 		Chain: []*x509.Certificate{server.Cert}}
 	for want, change := range map[string]func(*testbed.AC){
-		"": func(a *testbed.AC) { a.Targets = []string{"ce.example.org"} }, "voms.target": func(a *testbed.AC) { a.Targets = []string{"else.example.org"} },
+		"voms.fqan": func(a *testbed.AC) { a.FQANs = []string{"/" + vo, "/" + vo + "s"} },
+		"":          func(a *testbed.AC) { a.Targets = []string{"ce.example.org"} }, "voms.target": func(a *testbed.AC) { a.Targets = []string{"else.example.org"} },
 		"voms.lsc": func(a *testbed.AC) { a.VO = "../" + vo }, "voms.no-lsc": func(a *testbed.AC) { a.Host = "other.example.org:1" },
 	} {
 		spec := good
 		change(&spec)
-		v := Verifier{Dir: dir, Now: now, Target: "ce.example.org", Chain: func([]*x509.Certificate) error { return nil }}
+		v := Verifier{Dir: dir, Now: now, Hosts: []string{"ce.example.org"}, Chain: func([]*x509.Certificate) error { return nil }}
 		err := v.Verify(parsed(t, spec), holder.Cert)
 		if got := code(err); got != want {
 			t.Errorf("%s: %v", want, err)

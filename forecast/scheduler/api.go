@@ -153,6 +153,9 @@ func (a *API) admit(next http.Handler, w http.ResponseWriter, r *http.Request) {
 		later(w, 1, "too many requests")
 		return
 	}
+	if p.Doubt != "" {
+		a.Log.Info("without VOMS attributes", "subject", subject, "why", p.Doubt)
+	}
 	if err != nil && !errors.Is(err, ErrStranger) {
 		a.Log.Info("not let in", "from", r.RemoteAddr, "error", err)
 	}

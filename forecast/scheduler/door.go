@@ -39,6 +39,7 @@ func HashToken(token string) string {
 type Door struct {
 	Trust    *credential.Trust // nil: no certificates
 	VOMSDir  string
+	Hosts    []string // names of this host, for attributes that are meant for some hosts
 	Tokens   []TokenUser
 	Issuers  []string // OIDC issuers
 	Audience string   // that their tokens must name
@@ -100,10 +101,29 @@ func (d *Door) known(r *http.Request) (Person, error) {
 		return Person{}, err
 	}
 	p := Person{Subject: x.Identity(), Expires: x.NotAfter()}
-	if len(x.FQANs()) > 0 && d.Trust.VerifyACs(x, d.VOMSDir) == nil { // attributes nobody vouches for are none
-		p.VO, p.FQANs = x.VO(), x.FQANs()
-	}
+	p.VO, p.FQANs, p.Doubt = d.attributes(x)
 	return p, nil
+}
+
+// maxAttributes bounds the attributes of a person, in bytes: each of his jobs has them. A token has 16 KiB altogether.
+const maxAttributes = 16 << 10
+
+// attributes are the VOMS attributes that a certificate shows. Those that nobody vouches for are none; doubt says why.
+func (d *Door) attributes(x *credential.X509) (vo string, fqans []string, doubt string) {
+	if err := d.Trust.VerifyACs(x, d.VOMSDir, d.Hosts...); err != nil {
+		if f, ok := errors.AsType[*credential.Finding](err); ok {
+			return "", nil, f.What + ": " + f.Why
+		}
+		return "", nil, err.Error()
+	}
+	size := 0
+	for _, f := range x.FQANs() {
+		size += len(f)
+	}
+	if size > maxAttributes {
+		return "", nil, fmt.Sprintf("the VOMS attributes of %s are longer than %d bytes", x.VO(), maxAttributes)
+	}
+	return x.VO(), x.FQANs(), ""
 }
 
 func (d *Door) byToken(ctx context.Context, token string) (Person, error) {

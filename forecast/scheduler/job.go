@@ -175,7 +175,7 @@ func (j *Job) describe(text string) (*jdl.Job, error) {
 		return nil, err
 	}
 	if job.VO != "" && !j.member(job.VO) {
-		return nil, fmt.Errorf("it is for VO %q: your credential does not show you to be a member of that", job.VO)
+		return nil, &strangeError{job.VO}
 	}
 	d := job.Demand
 	if most := max(d.Slots, d.Nodes, d.GPUs); most > maxAsked {
@@ -199,6 +199,14 @@ func (j *Job) describe(text string) (*jdl.Job, error) {
 	}
 	j.Memory = int32(min(d.Memory*int64(each), 1<<30))
 	return job, nil
+}
+
+// strangeError is a job for a VO that its owner has not shown to belong to.
+type strangeError struct{ vo string }
+
+// Error implements error.
+func (e *strangeError) Error() string {
+	return fmt.Sprintf("it is for VO %q: your credential does not show you to be a member of that", e.vo)
 }
 
 // maxAsked is above what any cluster has, and far below what the numbers here hold.

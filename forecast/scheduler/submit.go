@@ -19,6 +19,7 @@ type Person struct {
 	Subject string
 	VO      string
 	FQANs   []string
+	Doubt   string // why the VOMS attributes that he shows do not count
 	Admin   bool
 	Sites   []string // clusters he speaks for
 	Expires time.Time
@@ -85,6 +86,9 @@ func (s *Scheduler) accept(who Person, sub *Submission, now time.Time) (*Job, er
 		return nil, &RefusedError{err.Error()}
 	}
 	job, err := j.describe(sub.JDL)
+	if e, ok := errors.AsType[*strangeError](err); ok && who.Doubt != "" {
+		return nil, &RefusedError{e.Error() + ": " + who.Doubt}
+	}
 	if err != nil {
 		return nil, &RefusedError{err.Error()}
 	}
