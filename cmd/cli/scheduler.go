@@ -32,6 +32,7 @@ type schedulerConfig struct {
 	Planner      string                `toml:"planner"` // lookahead or pairwise
 	Cycle        duration              `toml:"cycle"`
 	Grace        duration              `toml:"grace"`
+	TokenGrace   duration              `toml:"token_grace"`
 	Horizon      duration              `toml:"horizon"`
 	StatusEvery  duration              `toml:"status_every"`
 	MaxBypass    int                   `toml:"max_bypass"`
@@ -131,7 +132,7 @@ func (c *schedulerConfig) beside(dir string) {
 
 // settings is the scheduler's part of it.
 func (c schedulerConfig) settings(backends []plugins.Backend) (scheduler.Config, error) {
-	s := scheduler.Config{Name: c.Name, Cycle: c.Cycle.Duration, Grace: c.Grace.Duration, Horizon: c.Horizon.Duration,
+	s := scheduler.Config{Name: c.Name, Cycle: c.Cycle.Duration, Grace: c.Grace.Duration, TokenGrace: c.TokenGrace.Duration, Horizon: c.Horizon.Duration,
 		StatusEvery: c.StatusEvery.Duration, MaxBypass: c.MaxBypass, Sure: c.Sure, Patience: c.Patience.Duration, Budget: c.Budget, Free: c.Free, Planner: c.Planner, Spool: c.Spool,
 		Clusters: map[string]scheduler.ClusterConfig{}}
 	for _, cl := range c.Clusters {

@@ -32,8 +32,8 @@ type API struct {
 	Metrics []string
 	Login   *Login // nil: nobody signs in with a browser
 	Rate    float64
-	AtOnce  int         // requests of one subject; 0: 64
-	askers  turns.Turns // whose requests are under way
+	AtOnce  int    // requests of one subject; 0: 64
+	askers  askers // whose requests are under way
 	limit   *limiter
 	turns   turns.Turns // of long bodies
 	reads   turns.Turns // of files
@@ -137,15 +137,12 @@ func (a *API) guard(next http.Handler) http.Handler {
 // address is who asks.
 func (a *API) admit(next http.Handler, w http.ResponseWriter, r *http.Request) {
 	subject := stranger(r)
-	end := a.enter(w, subject, 4*a.AtOnce) // many people may be behind one address
+	end := a.askers.enter(w, subject, 4*a.AtOnce) // many people may be behind one address
 	if end == nil {
 		return
 	}
 	defer func() { end() }()
-	p, err := a.Door.Who(r)
-	if seen, ok := a.signedIn(r); err != nil && ok {
-		p, err = seen, nil
-	}
+	p, err := asker(a, r)
 	if err == nil {
 		subject = p.Subject
 	}
@@ -176,10 +173,11 @@ func (a *API) admit(next http.Handler, w http.ResponseWriter, r *http.Request) {
 	}
 	if err == nil {
 		end()
-		if end = a.enter(w, subject, a.AtOnce); end == nil {
+		if end = a.askers.enter(w, subject, a.AtOnce); end == nil {
 			end = func() {}
 			return
 		}
+		noteToken(a, r, p)
 	}
 	read, ok := bounded(&a.turns, w, r, subject)
 	defer read()
@@ -188,10 +186,22 @@ func (a *API) admit(next http.Handler, w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// asker is the person who asks, by what the request shows or by having signed in.
+func asker(a *API, r *http.Request) (Person, error) {
+	p, err := a.Door.Who(r)
+	if seen, ok := a.signedIn(r); err != nil && ok {
+		return seen, nil
+	}
+	return p, err
+}
+
+// askers are those whose requests are under way.
+type askers struct{ turns.Turns }
+
 // enter counts a request among those of an asker that are under way until end is called; nil, and the asker was told,
 // where he has as many as he may.
-func (a *API) enter(w http.ResponseWriter, asker string, atOnce int) (end func()) {
-	if end = a.askers.Try(asker, atOnce); end == nil {
+func (a *askers) enter(w http.ResponseWriter, asker string, atOnce int) (end func()) {
+	if end = a.Try(asker, atOnce); end == nil {
 		later(w, 1, fmt.Sprintf("%d of your requests are under way, which is as many as may be: come again when one of them has its answer", atOnce))
 	}
 	return end
@@ -205,6 +215,22 @@ func later(w http.ResponseWriter, seconds int, why string) {
 
 // eventsPath is that of streams of events.
 const eventsPath = "/v1/events"
+
+// showTime is how long a question about jobs waits for it to be noted that a token was shown.
+const showTime = 5 * time.Second
+
+// noteToken notes that somebody who asks about jobs has shown a token. What is not noted is no reason not
+// to answer: it is with the next question.
+func noteToken(a *API, r *http.Request, p Person) {
+	if !p.Token || !strings.HasPrefix(r.URL.Path, "/v1/jobs") {
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), showTime)
+	defer cancel()
+	if err := showToken(ctx, a.S, p); err != nil && a.unwell.is(err, a.S.now()) {
+		a.Log.Error("request", "error", err)
+	}
+}
 
 // handleTime is how long a request may take that has arrived: shorter than those who ask
 // wait, so that they are told why.
@@ -318,6 +344,9 @@ type View struct {
 
 func view(j *Job, whole bool) View {
 	v := View{Job: *j, Plugins: j.State.Plugins(), Seq: j.Seq}
+	if j.Held && j.State == Waiting {
+		v.Plugins, v.Reason = plugins.Held, j.Blocked
+	}
 	if whole {
 		v.JDL = j.JDL
 	}

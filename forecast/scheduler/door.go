@@ -145,7 +145,7 @@ func (d *Door) byToken(ctx context.Context, token string) (Person, error) {
 	if err != nil {
 		return Person{}, err
 	}
-	p := Person{Subject: id.Issuer + "#" + id.Subject, FQANs: claims.Groups(), Expires: id.Expiry}
+	p := Person{Subject: id.Issuer + "#" + id.Subject, FQANs: claims.Groups(), Expires: id.Expiry, Token: true}
 	if len(p.FQANs) > 0 {
 		p.VO, _, _ = strings.Cut(strings.TrimPrefix(p.FQANs[0], "/"), "/")
 	}

@@ -311,6 +311,68 @@ func (f *front) endpoint() glue.Endpoint {
 	return glue.Endpoint{Interface: central.Interface, URL: strings.Replace(f.server.URL, "https://127.0.0.1", "grid://localhost", 1)}
 }
 
+// Who goes on for days shows the token that there is by then, and the scheduler notes until when it
+// is good.
+func TestNewerTokensAreShown(t *testing.T) {
+	var iss *testbed.Issuer
+	mux := http.NewServeMux()
+	mux.HandleFunc("/.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) { json.NewEncoder(w).Encode(iss.Discovery()) })
+	mux.HandleFunc("/jwks.json", func(w http.ResponseWriter, _ *http.Request) { json.NewEncoder(w).Encode(iss.Keys()) })
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	var err error
+	if iss, err = testbed.OpenIssuer(t.TempDir(), server.URL+"/"); err != nil {
+		t.Fatal(err)
+	}
+	f := newFront(t, func(_ *Config, a *API) { a.Door.Issuers, a.Door.Audience = []string{iss.URL}, "grid" })
+	var token *credential.Token
+	give := func(life time.Duration) {
+		text, err := iss.Token("carol", life, map[string]any{"aud": []string{"grid", strings.Replace(f.endpoint().URL, "grid://", "https://", 1)}})
+		if err == nil {
+			token, err = credential.ParseToken("the test", text)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := central.Open(plugins.Config{Now: func() time.Time { return f.now }, Credentials: func() (*credential.Set, error) {
+		return &credential.Set{Token: token, Trust: f.trust}, nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.(*central.Backend).Close() })
+	job, err := jdl.ParseJob("job.jdl", []byte(`Executable = "/bin/true";`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	give(time.Minute)
+	res := b.Submit(t.Context(), []plugins.Request{{ID: "k1", Job: job, Endpoint: f.endpoint()}}, nil)
+	if res[0].Err != nil {
+		t.Fatal(res[0].Err)
+	}
+	until := func() int64 {
+		var of map[string]authority
+		err := f.store.read(t.Context(), func(h handle) (err error) { of, err = h.expiries(t.Context()); return err })
+		if a := of[iss.URL+"#carol"]; err == nil && a.token {
+			return a.until
+		}
+		t.Fatal(of, err)
+		return 0
+	}
+	if got := until(); got != token.Expiry().Unix() {
+		t.Errorf("noted until %d, the token is good until %d", got, token.Expiry().Unix())
+	}
+	give(time.Hour)
+	f.now = f.now.Add(40 * time.Second)
+	if errs := b.(plugins.Renewer).Renew(t.Context(), []plugins.Handle{res[0].Handle}); errs[0] != nil {
+		t.Fatal(errs[0])
+	}
+	if got := until(); got != token.Expiry().Unix() {
+		t.Errorf("renewed: noted until %d, the token is good until %d", got, token.Expiry().Unix())
+	}
+}
+
 // A submission leaves a proxy of its own with the scheduler, kept encrypted and
 // good for its owner alone, and a renewal a longer one.
 func TestDelegation(t *testing.T) {

@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"gridbroker/forecast/wire"
+	"gridbroker/plugins"
 )
 
 func (w *world) job(id string) *Job {
@@ -175,5 +178,123 @@ func TestBeginsWhenWithdrawn(t *testing.T) {
 	}
 	if n, said := w.said(id, "replan"); n != 1 || !strings.Contains(said, "withdrawn") {
 		t.Errorf("planned again %d times: %s", n, said)
+	}
+}
+
+// shows has an owner ask with a token that is good for as long.
+func (w *world) shows(owner string, life time.Duration) {
+	w.t.Helper()
+	if err := showToken(w.t.Context(), w.s, Person{Subject: owner, Token: true, Expires: w.now.Add(life)}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// A job whose owner's token has run out before it was begun is held, and said to be, until he shows
+// a newer one; one that runs by then goes on, and is ended without one.
+func TestTokenThatEndsFirst(t *testing.T) {
+	w := newWorld(t, sqliteDSN(t), 3, 0, 6)
+	w.shows("alice", 10*time.Minute)
+	long := w.submit("alice", "long", 7200)
+	for range 25 {
+		w.step(30)
+	}
+	if n, said := w.said(long, "credential"); n != 0 || w.job(long).State != Running {
+		t.Fatalf("a job that runs needs no token: told %d times: %s (%s)", n, said, w.job(long).State)
+	}
+	late := w.submit("alice", "late", 120)
+	for range 5 {
+		w.step(30)
+	}
+	j := w.job(late)
+	if n, said := w.said(late, "credential"); n != 1 || j.State != Waiting || j.Tries != 0 || !strings.Contains(said, "token") || !strings.Contains(said, "run out") {
+		t.Errorf("with a token that has run out: %s, told %d times: %s", j.State, n, said)
+	}
+	if v := view(j, false); v.Plugins != plugins.Held || !strings.Contains(v.Reason, "newer one") {
+		t.Errorf("its owner sees %s: %s", v.Plugins, v.Reason)
+	}
+	if r, err := w.s.Why(t.Context(), j); err != nil || len(r.Text) != 1 || !strings.Contains(r.Text[0], "newer one") {
+		t.Errorf("why: %v, %v", r.Text, err)
+	}
+	if err := w.s.Cancel(t.Context(), Person{Subject: "alice"}, long); err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		w.step(30)
+	}
+	if j := w.job(long); j.State != Cancelled {
+		t.Errorf("cancelled without a token: %s", j.State)
+	}
+	w.shows("alice", time.Hour)
+	w.shows("alice", time.Minute) // another one of hers, which ends before
+	for range 10 {
+		w.step(30)
+	}
+	if j := w.job(late); j.State != Done || j.Tries != 1 || view(j, false).Plugins != plugins.Done {
+		t.Errorf("renewed: it is %s (%s) after %d bookings", j.State, j.Reason, j.Tries)
+	}
+	if n, said := w.said(late, "credential"); n != 2 || !strings.HasPrefix(said, "renewed, good until 20") {
+		t.Errorf("told %d times: %s", n, said)
+	}
+}
+
+// A job that is booked when its owner's token ends is not sent, keeps away from no cluster for
+// that, and is sent when there is a newer one.
+func TestTokenThatEndsBeforeTheLaunch(t *testing.T) {
+	w := newWorld(t, sqliteDSN(t), 3, 0, 6)
+	w.sites["c0"].start = wire.Plain // launches wait in the outbox for their slots
+	w.shows("alice", time.Hour)
+	id := w.submit("alice", "k", 300)
+	for w.job(id).State != Booked {
+		w.step(5)
+		if w.now.Sub(simEpoch) > 30*time.Minute {
+			t.Fatal(w.job(id).State)
+		}
+	}
+	err := w.store.tx(t.Context(), func(h handle) error {
+		return h.write(t.Context(), "update credential set expires = $1", w.now.Unix())
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		w.step(5)
+	}
+	if j := w.job(id); j.State != Waiting || !j.Held || len(j.Avoid) > 0 || j.Charged != 0 {
+		t.Errorf("it is %s, held %v, avoids %v, was charged %d", j.State, j.Held, j.Avoid, j.Charged)
+	}
+	if n := len(w.sites["c0"].guests); n != 0 {
+		t.Errorf("%d jobs were sent", n)
+	}
+	w.restart() // what is told, and held, is not in the leader's memory alone
+	w.shows("alice", 2*time.Hour)
+	for range 120 {
+		w.step(5)
+	}
+	if j := w.job(id); j.State != Done || j.Tries < 2 {
+		t.Errorf("renewed: it is %s (%s) after %d bookings", j.State, j.Reason, j.Tries)
+	}
+}
+
+// An operator may have jobs begun for a while after their owner's last token.
+func TestTokenGrace(t *testing.T) {
+	w := newWorld(t, sqliteDSN(t), 3, 0, 6)
+	w.conf.TokenGrace = time.Hour
+	w.restart()
+	w.shows("alice", time.Minute)
+	w.step(120)
+	id := w.submit("alice", "k", 300)
+	for range 60 {
+		w.step(30)
+	}
+	if j := w.job(id); j.State != Done {
+		t.Errorf("a minute after the token's end: %s, %s", j.State, j.Blocked)
+	}
+	w.step(3600)
+	id = w.submit("alice", "late", 300)
+	for range 10 {
+		w.step(30)
+	}
+	if j := w.job(id); !j.Held {
+		t.Errorf("an hour after that: %s", j.State)
 	}
 }

@@ -97,6 +97,7 @@ type Job struct {
 	Handle    plugins.Handle `json:"handle,omitzero"`
 
 	Blocked  string           `json:"blocked,omitempty"` // what stands most in the way of a slot
+	Held     bool             `json:"held,omitempty"`    // its owner's credential has run out: it is not planned until there is a newer one
 	Bypassed int32            `json:"bypassed,omitempty"`
 	Tries    int              `json:"tries,omitempty"`  // bookings made
 	Misses   int              `json:"misses,omitempty"` // of them not kept

@@ -201,6 +201,10 @@ func (o outbox) attemptOf(ctx context.Context, a action, j *Job, cred sealed, r 
 			return again
 		}
 	}
+	if over := cred.over(o.now()); over != nil && a.Verb == launch {
+		r.Kind, r.Said = plugins.Credential, over.Error()
+		return 0
+	}
 	at := o.conf.siteOf(j.Booking)
 	if j.Handle.ID != "" {
 		at.Interface = j.Handle.Interface

@@ -35,6 +35,9 @@ func NewSeal(text string) (*Seal, error) {
 	return &Seal{aead}, err
 }
 
+// sealSize is how many bytes sealing adds: what is no longer holds nothing.
+const sealSize = 12 + 16
+
 // Close encrypts.
 func (s *Seal) Close(name string, plain []byte) []byte {
 	nonce := make([]byte, s.aead.NonceSize())

@@ -161,6 +161,14 @@ type sealed struct {
 	expires int64
 }
 
+// over is why a job of its owner may not be begun with it; nil: it may.
+func (c sealed) over(now time.Time) error {
+	if c.body == nil {
+		return nil
+	}
+	return authority{c.expires, len(c.body) <= sealSize}.over(now.Unix())
+}
+
 // credentials reads those of some users.
 func credentials(ctx context.Context, s *Store, owners []string) (map[string]sealed, error) {
 	list := map[string]sealed{}
@@ -185,15 +193,13 @@ func credentials(ctx context.Context, s *Store, owners []string) (map[string]sea
 
 func (c sealed) open(seal *Seal, owner string, now time.Time) ([]byte, error) {
 	switch {
-	case c.body == nil:
+	case len(c.body) <= sealSize: // none, or that of one who shows tokens
 		return nil, nil
 	case c.expires <= now.Unix():
 		return nil, errExpired
 	}
 	return seal.Open("credential/"+owner, c.body)
 }
-
-var errExpired = errors.New("the credential that was delegated to the scheduler has run out; renew it: grid auth proxy, then submit or follow again")
 
 // KeepCredential keeps a user's delegated credential, encrypted.
 func (s *Store) KeepCredential(ctx context.Context, owner string, body []byte, expires time.Time) error {

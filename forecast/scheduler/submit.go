@@ -24,6 +24,7 @@ type Person struct {
 	Sites   []string // clusters he speaks for
 	Expires time.Time
 	Browser bool // signed in with one, and may only look
+	Token   bool // shows an issuer's token, good until Expires
 }
 
 // File is a small input file that comes with a job.

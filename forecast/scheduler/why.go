@@ -43,8 +43,8 @@ func (s *Scheduler) Why(ctx context.Context, j *Job) (Reasons, error) {
 		r.Text = p.turnWords(j, now)
 		return r, nil
 	}
-	if p.mem.expired(j.Owner, now.Unix()) {
-		r.Text = []string{errExpired.Error()}
+	if why := p.mem.expired(j.Owner, now.Unix()); why != nil {
+		r.Text = []string{why.Error()}
 		return r, nil
 	}
 	if text := p.mem.unfit(j); text != "" {

@@ -4,6 +4,7 @@
 package central
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -35,6 +36,10 @@ type Backend struct {
 	mu      sync.Mutex
 	clients map[string]*client
 }
+
+// identityAge is how long the answer of Config.Credentials is good for: who follows jobs for days
+// shows the token and the proxy that are there by then.
+const identityAge = 30 * time.Second
 
 var (
 	_ plugins.Submitter    = (*Backend)(nil)
@@ -91,6 +96,7 @@ type client struct {
 	base, endpoint, host string
 	http                 *http.Client
 	set                  *credential.Set
+	asked                time.Time // when it was last looked whether there is a newer one
 }
 
 // plain tells that nobody has shown who is at the other end, only that it is on
@@ -134,15 +140,21 @@ func (b *Backend) client(raw string) (*client, error) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if c := b.clients[endpoint]; c != nil {
-		return c, nil
+	now := b.conf.Now()
+	had := b.clients[endpoint]
+	if had != nil && !now.Before(had.asked) && now.Sub(had.asked) < identityAge {
+		return had, nil
 	}
 	set, err := b.conf.Credentials()
 	if err != nil {
 		return nil, &plugins.Error{Kind: plugins.Credential, Op: "use", Endpoint: endpoint, Err: err}
 	}
+	if had != nil && same(had.set, set) {
+		had.asked = now
+		return had, nil
+	}
 	u, _ := url.Parse(base)
-	c := &client{base: base, endpoint: endpoint, host: u.Hostname(), set: set}
+	c := &client{base: base, endpoint: endpoint, host: u.Hostname(), set: set, asked: now}
 	t := credential.Wary(&http.Transport{MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute, DialContext: (&net.Dialer{Timeout: dialTime}).DialContext})
 	if u.Scheme == "https" {
 		if set.Trust == nil {
@@ -151,8 +163,28 @@ func (b *Backend) client(raw string) (*client, error) {
 		t.DialTLSContext = set.Dialer(set.X509).DialTLS
 	}
 	c.http = &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	if had != nil {
+		had.http.CloseIdleConnections()
+	}
 	b.clients[endpoint] = c
 	return c, nil
+}
+
+// same tells whether two sets show the same proxy and token.
+func same(a, b *credential.Set) bool {
+	leaf := func(s *credential.Set) []byte {
+		if s.X509 == nil {
+			return nil
+		}
+		return s.X509.Chain()[0].Raw
+	}
+	token := func(s *credential.Set) string {
+		if s.Token == nil {
+			return ""
+		}
+		return s.Token.Raw()
+	}
+	return bytes.Equal(leaf(a), leaf(b)) && token(a) == token(b) && (a.Trust == nil) == (b.Trust == nil)
 }
 
 // Close ends the connections.

@@ -151,7 +151,7 @@ func TestBusyForAMoment(t *testing.T) {
 				return resp, nil
 			}
 			url := "grid+http://127.0.0.1:1"
-			back := &Backend{clients: map[string]*client{url: {base: "http://127.0.0.1:1", endpoint: url, http: &http.Client{Transport: answers(answer)}, set: &credential.Set{}}}}
+			back := &Backend{conf: steady, clients: map[string]*client{url: {base: "http://127.0.0.1:1", endpoint: url, http: &http.Client{Transport: answers(answer)}, set: &credential.Set{}}}}
 			began := time.Now()
 			r := back.Submit(t.Context(), []plugins.Request{{ID: "a", Endpoint: glue.Endpoint{URL: url, Interface: Interface}, Job: &jdl.Job{Executable: "/bin/true"}}}, nil)[0]
 			e, failed := errors.AsType[*plugins.Error](r.Err)
@@ -195,7 +195,7 @@ func TestInDoubtIsAskedAgain(t *testing.T) {
 				return &http.Response{StatusCode: code, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(text))}, nil
 			}
 			url := "grid+http://127.0.0.1:1"
-			back := &Backend{clients: map[string]*client{url: {base: "http://127.0.0.1:1", endpoint: url, http: &http.Client{Transport: answers(answer)}, set: &credential.Set{}}}}
+			back := &Backend{conf: steady, clients: map[string]*client{url: {base: "http://127.0.0.1:1", endpoint: url, http: &http.Client{Transport: answers(answer)}, set: &credential.Set{}}}}
 			began := time.Now()
 			r := back.Submit(t.Context(), []plugins.Request{{ID: "a", Endpoint: glue.Endpoint{URL: url, Interface: Interface}, Job: &jdl.Job{Executable: "/bin/true"}}}, nil)[0]
 			var kind plugins.Kind
@@ -208,3 +208,6 @@ func TestInDoubtIsAskedAgain(t *testing.T) {
 		})
 	}
 }
+
+// steady is a user whose credentials stay as they are.
+var steady = plugins.Config{Now: time.Now, Credentials: func() (*credential.Set, error) { return &credential.Set{}, nil }}

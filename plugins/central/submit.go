@@ -227,11 +227,20 @@ func (b *Backend) Renew(ctx context.Context, hs []plugins.Handle) []error {
 		if !known {
 			var c *client
 			if c, err = b.client(h.Endpoint); err == nil {
-				err = c.delegate(ctx, time.Now().Add(patience))
+				err = c.renew(ctx)
 			}
 			done[h.Endpoint] = err
 		}
 		errs[i] = err
 	}
 	return errs
+}
+
+// renew delegates anew; who shows a token shows the one that he has now: until it runs out the
+// scheduler begins his jobs.
+func (c *client) renew(ctx context.Context) error {
+	if t := c.set.Token; t != nil && t.For(c.base) {
+		return unsent(c.do(ctx, "renew", "POST", "/v1/jobs/status", map[string]any{}, nil))
+	}
+	return c.delegate(ctx, time.Now().Add(patience))
 }
