@@ -74,3 +74,21 @@ func TestConfigErrorsHavePositions(t *testing.T) {
 		t.Error("a named file that is missing was accepted")
 	}
 }
+
+// Jobs are begun for a day after their owner's last token, unless the configuration says otherwise.
+func TestTokenGraceByDefault(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]time.Duration{"": 24 * time.Hour, "token_grace = \"0s\"\n": 0, "token_grace = \"2h\"\n": 2 * time.Hour} {
+		file := filepath.Join(t.TempDir(), "scheduler.toml")
+		if err := os.WriteFile(file, []byte("database = \"sqlite:s.db\"\nkey_file = \"scheduler.key\"\n"+line), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := loadSchedulerConfig(&deps{env: OSEnv()}, file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if conf, err := c.settings(nil); err != nil || conf.TokenGrace != want {
+			t.Errorf("%q: %v, %v", line, conf.TokenGrace, err)
+		}
+	}
+}

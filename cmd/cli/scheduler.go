@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/spf13/cobra"
@@ -84,7 +85,7 @@ shortly before their slot. See docs/operators.md.`,
 }
 
 func loadSchedulerConfig(d *deps, file string) (schedulerConfig, error) {
-	c := schedulerConfig{Listen: "127.0.0.1:6120"}
+	c := schedulerConfig{Listen: "127.0.0.1:6120", TokenGrace: duration{24 * time.Hour}}
 	path := abs(d, file)
 	if err := credential.Owned(credentialEnv(d), path); err != nil { // it names administrators
 		return c, usageError(err)

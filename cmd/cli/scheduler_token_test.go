@@ -36,7 +36,7 @@ func TestTokenEndsWhileJobsWait(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, "/tmp")
 	iss := openIssuer(t)
-	s.configure("issuers = [\""+iss.URL+"\"]\naudience = \"grid\"\n", "slurm1 slurm:")
+	s.configure("token_grace = \"0s\"\nissuers = [\""+iss.URL+"\"]\naudience = \"grid\"\n", "slurm1 slurm:")
 	s.serve(0)
 	s.serve(1)
 	give := func(life time.Duration) string {
