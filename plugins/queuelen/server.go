@@ -20,6 +20,7 @@ type Server struct {
 
 	mu   sync.Mutex
 	last Answer
+	err  error
 	at   time.Time
 }
 
@@ -40,18 +41,14 @@ func (s *Server) answer(ctx context.Context) (Answer, error) {
 		age = 5 * time.Second
 	}
 	if !s.at.IsZero() && s.Now().Sub(s.at) < age {
-		return s.last, nil
+		return s.last, s.err
 	}
 	// One asker's departure must not spoil the answer for the others.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxRead)
 	defer cancel()
-	a, err := s.Read(ctx)
-	if err != nil {
-		return a, err
-	}
-	a.Schema = Schema
-	s.last, s.at = a, s.Now()
-	return a, nil
+	s.last, s.err = s.Read(ctx)
+	s.last.Schema, s.at = Schema, s.Now() // a failure counts as long as an answer: those who waited do not each ask again
+	return s.last, s.err
 }
 
 // ServeHTTP implements http.Handler.
