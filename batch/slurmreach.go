@@ -62,8 +62,8 @@ func (g ground) extend() {
 		return
 	}
 	if g.bound(); y.pending {
-		y.list(&y.queue, y.queue.behind(was), y.upto, y.queue.n)
-		if y.idle(m, never) {
+		y.list(m.plan.(*nodePlan), y.queue.behind(was), y.upto, y.queue.n, never)
+		if y.idle(m) {
 			return
 		}
 	}
@@ -94,7 +94,7 @@ func (g ground) reach(lazy bool, longest int64, most int64) {
 		at = y.queue.behind(*m.entry(y.held[n-1]))
 	}
 	if lazy = lazy && p.lazy(m); lazy {
-		y.list(&y.queue, at, y.upto, g.left())
+		y.list(m.plan.(*nodePlan), at, y.upto, g.left(), longest)
 	}
 	for ; g.left() > 0; most-- {
 		e, here, ok := y.queue.at(at)
@@ -105,7 +105,7 @@ func (g ground) reach(lazy bool, longest int64, most int64) {
 			y.pending = true
 			return
 		}
-		if lazy && y.asked%looks == 0 && y.idle(m, longest) {
+		if lazy && y.asked%looks == 0 && y.idle(m) {
 			y.postpone(m.plan.(*nodePlan))
 			return
 		}
@@ -113,7 +113,7 @@ func (g ground) reach(lazy bool, longest int64, most int64) {
 		if at = here; !g.try(e.job) {
 			at.i++
 		} else if lazy {
-			g.more(at)
+			g.more(at, longest)
 		}
 		if p.MaxJobStart > 0 && p.tally.started >= p.MaxJobStart {
 			p.dirty = true // the next pass goes on
@@ -131,11 +131,11 @@ func (g ground) left() int {
 }
 
 // more lists the jobs that are tried now that one has started.
-func (g ground) more(at place) {
+func (g ground) more(at place, longest int64) {
 	if len(g.p.yards) > 1 {
 		g.upto = g.p.queue.nth(g.p.MaxJobTest - 1)
 	}
-	g.list(&g.yard.queue, at, g.upto, g.left())
+	g.list(g.m.plan.(*nodePlan), at, g.upto, g.left(), longest)
 }
 
 // looks is after how many places it pays to see whether the rest may be left.

@@ -1,6 +1,11 @@
 package batch
 
-import "slices"
+import (
+	"math"
+	"math/bits"
+	"slices"
+	"sort"
+)
 
 // rest are the jobs behind those that a pass has given places, which it would give
 // places too, were it asked: none of them could start now, so that nobody need know
@@ -10,10 +15,13 @@ type rest struct {
 	pending bool    // there are some
 	soonest int64   // none of them can start before
 	free    []int32 // nodes of which something comes free at soonest
-	may     []int32 // those that may start now, and some that may not, in order
-	asked   int     // so many of them have been tried
+	may     []hope  // those that may start now, and some that may not, in order
+	asked   int     // so many jobs have been tried since these were listed
 	early   []job   // what has come free since the pass, which had reckoned with it: jobs that ended early, and see remains
 }
+
+// hope is a job that may start now, the so many-th from 0 of those not tried yet.
+type hope struct{ job, nth int32 }
 
 // lazy tells whether a pass may leave places for later: where they would be the same.
 func (p *slurm) lazy(m *Machine) bool {
@@ -28,29 +36,57 @@ func (r *rest) clone(old rest) rest {
 	return c
 }
 
-// list lists the jobs that a pass goes through from a place of the queue on: up to one,
-// and so many at most.
-func (r *rest) list(queue *waiting, at place, last entry, most int) {
-	r.may, r.asked = r.may[:0], 0
-	for len(r.may) < most {
-		e, here, ok := queue.at(at)
-		if !ok || e.after(&last) {
-			return
+// list lists, of the jobs that a pass goes through from a place of the queue on, up to one
+// and so many at most, those that last so long at most and may start now.
+func (y *yard) list(p *nodePlan, at place, last entry, most int, longest int64) {
+	procs, span := y.vacancy(p)
+	y.may, y.asked, longest = y.may[:0], 0, min(longest, span)
+	for nth := 0; at.b < len(y.queue.blocks) && nth < most; at = (place{at.b + 1, 0}) {
+		b := y.queue.blocks[at.b]
+		jobs := b.jobs[min(at.i, len(b.jobs)):]
+		jobs = jobs[:min(len(jobs), most-nth)]
+		if n := len(jobs); n > 0 && jobs[n-1].after(&last) {
+			n = sort.Search(n, func(i int) bool { return jobs[i].after(&last) })
+			jobs, most = jobs[:n], nth+n
 		}
-		r.may = append(r.may, e.job)
-		at = place{here.b, here.i + 1}
+		if b.limit <= longest && b.procs <= procs {
+			for i := range jobs {
+				if e := &jobs[i]; e.limit <= longest && e.procs <= procs {
+					y.may = append(y.may, hope{e.job, int32(nth + i)})
+				}
+			}
+		}
+		nth += len(jobs)
 	}
 }
 
-// idle tells whether none of the jobs not tried yet could start now that last so long
-// at most. The plan gets fuller: who could not start does not later.
-func (r *rest) idle(m *Machine, longest int64) bool {
+// vacancy is how many processors of a yard are free now, and for how long one of them
+// stays so at most.
+func (y *yard) vacancy(p *nodePlan) (procs int32, span int64) {
+	if p.reserved {
+		return math.MaxInt32, never
+	}
+	room := p.room(p.clearings.anything(p))
+	for i, w := range y.nodes {
+		for w &= room.some[i]; w != 0; w &= w - 1 {
+			node := i<<6 + bits.TrailingZeros64(w)
+			if gap := p.nodes[node].gap(p.now); gap > 0 {
+				procs, span = procs+room.free[node], max(span, gap)
+			}
+		}
+	}
+	return procs, span
+}
+
+// idle tells whether none of the jobs not tried yet could start now. The plan gets fuller:
+// who could not start does not later.
+func (r *rest) idle(m *Machine) bool {
 	nodes := m.plan.(*nodePlan)
-	for len(r.may) > r.asked {
-		if id := r.may[len(r.may)-1]; m.jobs[id].limit <= longest && nodes.clearings.admit(nodes, &m.jobs[id]) && m.fits(id) {
+	for n := len(r.may) - 1; n >= 0 && int(r.may[n].nth) >= r.asked; n-- {
+		if id := r.may[n].job; nodes.clearings.admit(nodes, &m.jobs[id]) && m.fits(id) {
 			return false
 		}
-		r.may = r.may[:len(r.may)-1]
+		r.may = r.may[:n]
 	}
 	return true
 }

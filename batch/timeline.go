@@ -191,6 +191,9 @@ func newStretch(t *timeline, from, to int64, n *Need) stretch {
 	if i > 0 {
 		top = t.used[i-1]
 	}
+	if begin, _ := t.bound(); begin <= from { // what is held only becomes less
+		return stretch{t.have.room(top, n), int32(first), int32(len(t.steps))}
+	}
 	for ; i < len(t.steps) && t.steps[i] < to; i++ {
 		top = top.max(&t.used[i])
 	}
