@@ -14,10 +14,16 @@ const (
 // splitFeatures reads the features of a constraint as sbatch(1) has them, in the terms of
 // batch.Job: all are needed, and of those that "|" parts one will do. Slurm goes by "&" and
 // "|" from left to right: "a&b|c" is "(a&b)|c". Of one with counts ("[a*2&b*1]"), where
-// nodes differ in what they must have, and of one that is too long, no feature is told.
+// nodes differ in what they must have, each has one of the features; of another kind of them,
+// and of a constraint that is too long, no feature is told.
 func splitFeatures(s string) []string {
-	if s == "" || s == "(null)" || strings.Contains(s, "*") || len(s) > maxConstraint {
+	if s == "" || s == "(null)" || len(s) > maxConstraint {
 		return nil
+	}
+	if strings.Contains(s, "*") {
+		if s = counted(s); s == "" {
+			return nil
+		}
 	}
 	rest := s
 	list, ok := needed(&rest)
@@ -87,4 +93,22 @@ func either(a, b [][]string) (list [][]string) {
 		}
 	}
 	return list
+}
+
+// counted makes "a|b" of "[a*2&b*1]"; "": it is something else.
+func counted(s string) string {
+	opened, ok := strings.CutPrefix(s, "[")
+	inner, shut := strings.CutSuffix(opened, "]")
+	if !ok || !shut || strings.ContainsAny(inner, "|,()[]") {
+		return ""
+	}
+	var names []string
+	for part := range strings.SplitSeq(inner, "&") {
+		name, count, ok := strings.Cut(part, "*")
+		if !ok || name == "" || atoi(count) == 0 {
+			return ""
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, "|")
 }

@@ -15,7 +15,8 @@ func TestConstraints(t *testing.T) {
 	for constraint, want := range map[string]string{
 		"(null)": "n1 n8 n9", "": "n1 n8 n9", "debian12": "n1 n8", "debian12&bigmem": "n8", "debian12,bigmem": "n8", "bigmem|none": "n8",
 		"bigmem|debian12&VEE": "n1", "debian12&VEE|bigmem": "n1 n8", "bigmem|(debian12&VEE)": "n1 n8", "[bigmem|VEE]": "n1 n8",
-		"debian12,bigmem|VEE": "n1 n8", "debian12&(bigmem|VEE)&none": "", "[debian12*1&bigmem*1]": "n1 n8 n9",
+		"debian12,bigmem|VEE": "n1 n8", "debian12&(bigmem|VEE)&none": "", "[debian12*1&bigmem*1]": "n1 n8", "[VEE*2&bigmem*1]": "n1 n8", "[VEE*1]": "n1",
+		"[VEE*2&bigmem]": "n1 n8 n9", "[VEE*2|bigmem*1]": "n1 n8 n9", "VEE*2": "n1 n8 n9", "[*2&bigmem*1]": "n1 n8 n9", "[VEE*0]": "n1 n8 n9",
 		"(a": "n1 n8 n9", "a)": "n1 n8 n9", "a&": "n1 n8 n9", "|": "n1 n8 n9", "(a]": "n1 n8 n9", "a(b)": "n1 n8 n9", "(a)b": "n1 n8 n9",
 		strings.Repeat("(a&b)|", 100) + "c": "n1 n8 n9", strings.Repeat("(", 100_000): "n1 n8 n9",
 	} {

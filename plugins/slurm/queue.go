@@ -18,14 +18,31 @@ type cluster struct {
 	nodes, parts, reserved []map[string]string
 	jobs                   [][]string // rows of squeue
 	// How many tasks of an array may run at once, by its id: the "%2" of "1-6%2".
-	arrays map[string]int
-	// MB that a job asked for, or has, by its id; of the waiting tasks of an array by its id.
-	memory map[string]float64
+	arrays   map[string]int
+	asked    map[string]demand // by job; of the waiting tasks of an array by its id
+	names    map[string]string // of jobs, where one may not run beside others of its name
+	licences []licence         // where a job waits that wants some
 }
 
-// read asks the six questions at once: over SSH they share the connection.
+// read asks six questions at once, as over SSH they share the connection, and two more
+// where jobs wait of which more is to be known.
 func (s *site) read(ctx context.Context) (c cluster, err error) {
-	c.arrays, c.memory = map[string]int{}, map[string]float64{}
+	if c, err = s.look(ctx); err != nil {
+		return c, err
+	}
+	if slices.ContainsFunc(c.jobs, alone) {
+		if c.names, err = jobNames(ctx, s); err != nil {
+			return c, err
+		}
+	}
+	if slices.ContainsFunc(c.jobs, func(f []string) bool { return waits(f) && len(list(f[22])) > 0 }) {
+		c.licences, err = licences(ctx, s)
+	}
+	return c, err
+}
+
+func (s *site) look(ctx context.Context) (c cluster, err error) {
+	c.arrays, c.asked = map[string]int{}, map[string]demand{}
 	ask, ctx := errgroup.WithContext(ctx)
 	for what, to := range map[string]*[]map[string]string{"node": &c.nodes, "partition": &c.parts, "reservation": &c.reserved} {
 		ask.Go(func() error {
@@ -48,49 +65,16 @@ func (s *site) read(ctx context.Context) (c cluster, err error) {
 			return nil
 		}, "squeue", "--noheader", "--states=PENDING", "--format="+columns("FK"))
 	})
-	ask.Go(func() error { return s.memories(ctx, c.memory) })
+	ask.Go(func() error { return demands(ctx, s, c.asked) })
 	return c, ask.Wait()
-}
-
-// tresWidth is how many letters of a job's resources are asked for: processors and memory
-// come first.
-const tresWidth = 48
-
-// memories reads what memory jobs ask for, or have: %m is that of a processor or of a node,
-// and squeue does not say which. A Slurm without such a column tells nothing.
-func (s *site) memories(ctx context.Context, of map[string]float64) error {
-	return s.Lines(ctx, func(line string) error {
-		if len(line) <= tresWidth {
-			return nil
-		}
-		id, _, _ := strings.Cut(strings.TrimSpace(line[tresWidth:]), "_[")
-		for pair := range strings.SplitSeq(strings.TrimSpace(line[:tresWidth]), ",") {
-			if size, ok := strings.CutPrefix(pair, "mem="); ok {
-				if mb, _, ok := megabytes(size); ok && len(of) < maxOn {
-					of[id] = mb
-				}
-			}
-		}
-		return nil
-	}, "squeue", "--noheader", "--Format=tres-alloc:"+strconv.Itoa(tresWidth)+",jobarrayid:40")
-}
-
-// remember gives a job the memory that it asks for in all, where it asks for some and that
-// is known.
-func (c *cluster) remember(j *batch.Job) {
-	mb, ok := c.memory[j.ID]
-	if !ok && j.Started.IsZero() {
-		mb, ok = c.memory[j.Array]
-	}
-	if ok && j.Memory > 0 {
-		j.Memory = max(1, int64(mb/float64(j.Procs)))
-	}
 }
 
 func (c cluster) state(now time.Time, name string) batch.State {
 	state := batch.State{Now: now, Cluster: name}
-	for _, n := range c.nodes {
-		state.Nodes = append(state.Nodes, node(n))
+	cpus := make(map[string]int, len(c.nodes))
+	for _, m := range c.nodes {
+		n := node(m)
+		state.Nodes, cpus[n.Name] = append(state.Nodes, n), n.CPUs
 	}
 	most := 1
 	for _, p := range c.parts {
@@ -103,21 +87,26 @@ func (c cluster) state(now time.Time, name string) batch.State {
 	}
 	for _, r := range c.reserved {
 		if res, ok := reservation(r); ok {
+			res.Each = kept(&res, r["TRES"], cpus)
 			state.Reservations = append(state.Reservations, repeated(res, r["Flags"], now)...)
 		}
 	}
-	on := maxOn
+	on, gpus := maxOn, mostGPUs(state.Nodes)
 	for _, f := range c.jobs {
 		if j, ok := queuedJob(f, on); ok {
 			on -= len(j.Placed)
 			j.ArrayLimit = c.arrays[j.Array]
-			c.remember(&j)
+			c.remember(&j, gpus)
 			state.Jobs = append(state.Jobs, j)
 		}
 	}
 	throttled(state.Jobs, c.jobs)
 	onTasks(state.Jobs)
-	takeTurns(now, state.Jobs, rowsOf(c.jobs))
+	delayed(now, state.Jobs)
+	rows := rowsOf(c.jobs)
+	c.onlyOne(state.Jobs, rows)
+	c.asPlanned(now, state.Jobs, rows)
+	c.takeTurns(now, state.Jobs, rows)
 	place(state.Jobs, c.nodes, nil)
 	return state
 }
@@ -153,12 +142,15 @@ func throttled(jobs []batch.Job, rows [][]string) {
 	}
 }
 
-// onTasks makes of a dependency on an array one on each of its tasks.
+// onTasks makes of a dependency on an array one on each of its tasks, and of one on a
+// heterogeneous job one on each of its parts.
 func onTasks(jobs []batch.Job) {
 	tasks := map[string][]string{}
 	for _, j := range jobs {
 		if j.Array != "" {
 			tasks[j.Array] = append(tasks[j.Array], j.ID)
+		} else if leader, _, ok := strings.Cut(j.ID, "+"); ok {
+			tasks[leader] = append(tasks[leader], j.ID)
 		}
 	}
 	room := maxOn
@@ -171,10 +163,26 @@ func onTasks(jobs []batch.Job) {
 				continue
 			}
 			for _, id := range of {
-				after = append(after, batch.Dependency{ID: id, On: d.On})
+				after = append(after, batch.Dependency{ID: id, On: d.On, Delay: d.Delay})
 			}
 		}
 		jobs[i].After = after
+	}
+}
+
+// delayed lets jobs wait that may start some time after others have: where one of these is gone
+// it has started by now, nobody knows when.
+func delayed(now time.Time, jobs []batch.Job) {
+	there := make(map[string]bool, len(jobs))
+	for i := range jobs {
+		there[jobs[i].ID] = true
+	}
+	for i := range jobs {
+		for _, d := range jobs[i].After {
+			if d.Delay > 0 && !there[d.ID] {
+				jobs[i].Begin = later(jobs[i].Begin, now.Add(d.Delay))
+			}
+		}
 	}
 }
 
@@ -213,7 +221,7 @@ func node(m map[string]string) batch.Node {
 		cpus = atoi(m["CPUTot"])
 	}
 	return batch.Node{
-		Name: m["NodeName"], CPUs: cpus, Memory: int64(atoi(m["RealMemory"])), Disk: int64(atoi(m["TmpDisk"])),
+		Name: m["NodeName"], CPUs: cpus, Memory: int64(max(0, atoi(m["RealMemory"])-atoi(m["MemSpecLimit"]))), Disk: int64(atoi(m["TmpDisk"])),
 		GPUs: gpus(m["Gres"]), Features: append(list(m["ActiveFeatures"]), gpuTypes(m["Gres"])...), Queues: list(m["Partitions"]), Up: nodeUp(m["State"]),
 	}
 }
@@ -264,6 +272,24 @@ func reservation(m map[string]string) (batch.Reservation, bool) {
 	// A job gets in by naming it, but for magnetic ones (scontrol(1), Flags).
 	r.ByName, r.Flex = !slices.Contains(flags, "MAGNETIC"), slices.Contains(flags, "FLEX")
 	return r, r.Name != "" && r.End.After(r.Start) && !slices.Contains(flags, "LICENSE_ONLY")
+}
+
+// kept is how many processors of each of its nodes a reservation keeps, where it does not
+// keep them whole; it is told how many that are in all.
+func kept(r *batch.Reservation, tres string, cpus map[string]int) int {
+	all, sum := 0, 0
+	for pair := range strings.SplitSeq(tres, ",") {
+		if n, ok := strings.CutPrefix(pair, "cpu="); ok {
+			sum = atoi(n)
+		}
+	}
+	for _, name := range r.Nodes {
+		all += cpus[name]
+	}
+	if sum == 0 || sum >= all {
+		return 0
+	}
+	return (sum-1)/len(r.Nodes) + 1
 }
 
 // repeatsAhead is how far ahead reservations that come again are foreseen.
@@ -379,6 +405,9 @@ var triggers = map[string]batch.Trigger{
 	"afterok": batch.OnSuccess, "aftercorr": batch.OnSuccess, "afternotok": batch.OnFailure,
 }
 
+// mostMinutes bounds for how long a job waits after another has started.
+const mostMinutes = 365 * 24 * 60
+
 // dependencies reads "afterok:932(unfulfilled),after:12+30(unfulfilled)". Of
 // alternatives, parted by "?", each is taken as needed: a start that is early is
 // worse than one that is late.
@@ -392,9 +421,9 @@ func dependencies(s string) []batch.Dependency {
 		}
 		for _, id := range words[1:] {
 			id, state, _ := strings.Cut(id, "(")
-			id, _, _ = strings.Cut(id, "+")
+			id, minutes, _ := strings.Cut(id, "+")
 			if id != "" && !strings.HasPrefix(state, "fulfilled") {
-				after = append(after, batch.Dependency{ID: id, On: on})
+				after = append(after, batch.Dependency{ID: id, On: on, Delay: time.Duration(min(atoi(minutes), mostMinutes)) * time.Minute})
 			}
 		}
 	}

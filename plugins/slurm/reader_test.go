@@ -8,20 +8,14 @@ import (
 	"gridbroker/glue"
 )
 
+// plainRow is a pending job of a user's.
+var plainRow = map[byte]string{'i': "7", 'P': "short", 'T': "PENDING", 'C': "1", 'D': "1", 'm': "100M", 'b': "N/A", 'l': "1:00:00", 'V': "1795235401",
+	'S': "N/A", 'Q': "5", 'u': "u", 'a': "phys", 'f': "(null)", 'N': "", 'r': "Priority", 'E': "(null)", 'h': "OK", 'v': "(null)", 'q': "normal"}
+
 // job makes a row of squeue out of what differs from a plain pending job.
 func job(t *testing.T, fields map[byte]string) batch.Job {
 	t.Helper()
-	plain := map[byte]string{'i': "7", 'P': "short", 'T': "PENDING", 'C': "1", 'D': "1", 'm': "100M", 'b': "N/A", 'l': "1:00:00", 'V': "1795235401",
-		'S': "N/A", 'Q': "5", 'u': "u", 'a': "phys", 'f': "(null)", 'N': "", 'r': "Priority", 'E': "(null)", 'h': "OK", 'v': "(null)", 'q': "normal"}
-	var row []string
-	for _, letter := range []byte(queueColumns) {
-		v, ok := fields[letter]
-		if !ok {
-			v = plain[letter]
-		}
-		row = append(row, v)
-	}
-	j, ok := queuedJob(row, maxOn)
+	j, ok := queuedJob(rowOf(fields), maxOn)
 	if !ok {
 		t.Fatalf("%v is no job", fields)
 	}
@@ -36,7 +30,7 @@ func TestWhatJobsWaitFor(t *testing.T) {
 		t.Errorf("a planned start is taken for a begin time: %+v", j)
 	}
 	j := job(t, map[byte]string{'E': "afterok:932(unfulfilled),after:12+30(unfulfilled):13(unfulfilled)?afterany:14_*(unfulfilled),afterok:9(fulfilled)", 'r': "Dependency"})
-	want := []batch.Dependency{{ID: "932", On: batch.OnSuccess}, {ID: "12", On: batch.OnStart}, {ID: "13", On: batch.OnStart}, {ID: "14_*", On: batch.OnEnd}}
+	want := []batch.Dependency{{ID: "932", On: batch.OnSuccess}, {ID: "12", On: batch.OnStart, Delay: 30 * time.Minute}, {ID: "13", On: batch.OnStart}, {ID: "14_*", On: batch.OnEnd}}
 	if j.Held || len(j.After) != len(want) {
 		t.Fatalf("%+v", j)
 	}

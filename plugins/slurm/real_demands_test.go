@@ -10,8 +10,8 @@ import (
 )
 
 // TestRealDemands: what jobs ask of nodes is read as they asked: memory by processor, by node
-// and by default, all of it, nodes that are named and that are not wanted, and constraints
-// of which one feature will do.
+// and by default, all of it, processors of each node, GPUs of a node, a task and a job, nodes
+// that are named and that are not wanted, and constraints of which one feature will do.
 func TestRealDemands(t *testing.T) { clusters(t, demands) }
 
 func demands(t *testing.T, c *cluster) {
@@ -28,6 +28,12 @@ func demands(t *testing.T, c *cluster) {
 		{"-n2 -w n3,n5", batch.Job{Memory: 100, Nodes: 2, Within: []string{"n3", "n5"}}},
 		{"-n4 -N4 -w n3", batch.Job{Memory: 100, Nodes: 4}},
 		{"-n8 -N1 -x n[1-2],n8", batch.Job{Memory: 100, Without: []string{"n1", "n2", "n8"}}},
+		{"-n6 -N2 --ntasks-per-node=3", batch.Job{Memory: 100, Nodes: 2, Each: 3}},
+		{"-n2 -c3", batch.Job{Memory: 100, Each: 3}},
+		{"-N2-4", batch.Job{Memory: 100, Nodes: 2}},
+		{"-n2 -N1 --gres=gpu:1", batch.Job{Memory: 100, GPUs: 1}},
+		{"-n2 -N1 --gpus=2", batch.Job{Memory: 100, Nodes: 1, GPUs: 2}},
+		{"-n2 -N1 --gpus-per-task=1", batch.Job{Memory: 100, Nodes: 1, GPUs: 2}},
 		{"-n8 -N1 -C bigmem|VEE-Debian11", batch.Job{Memory: 100, Features: []string{"VEE-Debian11|bigmem"}}},
 	} {
 		id := strings.TrimSpace(c.command(t, append([]string{"sbatch", "--parsable", "--hold", "-p", "short", "-t", "1", "-o", "/dev/null", "--wrap", "true"}, strings.Fields(d.ask)...)...))
@@ -40,7 +46,9 @@ func demands(t *testing.T, c *cluster) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		told := func(j batch.Job) string { return fmt.Sprint(j.Nodes, j.Memory, j.Within, j.Without, j.Features) }
+		told := func(j batch.Job) string {
+			return fmt.Sprint(j.Nodes, j.Each, j.GPUs, j.Memory, j.Within, j.Without, j.Features)
+		}
 		i := slices.IndexFunc(s.Jobs, func(j batch.Job) bool { return j.ID == id || j.Array == id })
 		if i < 0 {
 			t.Fatalf("%s: job %s is not in the queue", d.ask, id)

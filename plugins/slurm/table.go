@@ -155,6 +155,9 @@ func hosts(list string) []string { return hostsWithin(list, maxHosts) }
 
 // hostsWithin unfolds so many at most.
 func hostsWithin(list string, room int) []string {
+	if list == "(null)" {
+		return nil
+	}
 	var names []string
 	for part := range splitList(list) {
 		if len(names) >= room {
@@ -237,7 +240,8 @@ func unfold(name string, room int) []string {
 // readPairs are the names of pairs that are read here: of nodes, partitions and reservations.
 var readPairs = among(strings.Fields(`NodeName CPUEfctv CPUTot CPUAlloc RealMemory AllocMem TmpDisk Gres ActiveFeatures AvailableFeatures Partitions State Arch Version OS
 	PartitionName PriorityJobFactor PriorityTier MaxTime DefaultTime MaxNodes MaxCPUsPerNode MaxMemPerNode PreemptMode GraceTime QoS
-	AllowGroups AllowAccounts DenyAccounts AllowQos DenyQos ReservationName StartTime EndTime Nodes CoreCnt Flags Users Groups Accounts`))
+	AllowGroups AllowAccounts DenyAccounts AllowQos DenyQos ReservationName StartTime EndTime Nodes CoreCnt Flags Users Groups Accounts
+	MemSpecLimit TRES Licenses`))
 
 // pairs reads one line of "scontrol show ... -o": NAME=value parted by
 // blanks, where values may hold blanks (OS=Linux 6.1 #1). A name starts with

@@ -11,23 +11,25 @@ import (
 
 // turns are jobs that wait, by what Slurm says, until others end that have all that they
 // may have of something: licences, or what a limit of a QOS or an association lets run.
-// What is left of it is not looked at, so that a job's turn may come earlier than foretold.
+// Of a limit it is not known what is left, so that a job's turn may come earlier than foretold.
 type turns struct {
 	now  time.Time
 	have map[string][]holder // by what is short
+	left map[string]int      // of what it is known
 }
 
 // holder has some of what is short until it ends.
 type holder struct {
-	id     string
+	id     string // "": a reservation
 	amount int
 	end    time.Time
 }
 
 // takeTurns makes jobs wait for those that have what they wait for, and who waits behind
 // them for the same, in order of priority. rows are those of squeue, by job.
-func takeTurns(now time.Time, jobs []batch.Job, rows map[string][]string) {
-	t := turns{now, map[string][]holder{}}
+func (c *cluster) takeTurns(now time.Time, jobs []batch.Job, rows map[string][]string) {
+	t := turns{now, map[string][]holder{}, map[string]int{}}
+	c.licensed(&t)
 	order := make([]int, len(jobs))
 	for i := range order {
 		order[i] = i
@@ -40,6 +42,7 @@ func takeTurns(now time.Time, jobs []batch.Job, rows map[string][]string) {
 	if len(t.have) == 0 {
 		return
 	}
+	c.keepLicences(&t)
 	slices.SortStableFunc(order, func(a, b int) int {
 		return cmp.Or(cmp.Compare(jobs[b].Priority, jobs[a].Priority), cmp.Compare(number(jobs[a].ID), number(jobs[b].ID)))
 	})
@@ -67,16 +70,23 @@ func (t *turns) holds(what string, h holder) {
 	t.have[what] = slices.Insert(list, i, h)
 }
 
-// wait makes a job wait for as many of those that have what it wants as have enough, the
-// first to end first; it has it after them.
+// wait makes a job wait for as many of those that have what it wants as have enough beside
+// what is left, the first to end first; it has it after them.
 func (t *turns) wait(j *batch.Job, wants map[string]int) {
 	start := t.now
 	for what, amount := range wants {
 		list := t.have[what]
+		if free, known := t.left[what]; known {
+			if amount -= free; amount <= 0 { // else others may take it meanwhile
+				t.left[what] = -amount
+			}
+		}
 		for amount > 0 && len(list) > 0 {
 			h := list[0]
 			list, amount = list[1:], amount-h.amount
-			if start = later(start, h.end); !slices.ContainsFunc(j.After, func(d batch.Dependency) bool { return d.ID == h.id }) {
+			if start = later(start, h.end); h.id == "" {
+				j.Begin = later(j.Begin, h.end)
+			} else if !slices.ContainsFunc(j.After, func(d batch.Dependency) bool { return d.ID == h.id }) {
 				j.After = append(j.After, batch.Dependency{ID: h.id, On: batch.OnEnd})
 			}
 		}

@@ -25,7 +25,7 @@ func TestTurns(t *testing.T) {
 		"45": "[{44 end}]", "46": "[{45 end}]", "49": "[{47 end}]", "50": "[{48 end}]"}
 	s := c.state(time.Unix(1795729638, 0), "c")
 	for _, j := range s.Jobs {
-		if got := fmt.Sprint(j.After); j.Started.IsZero() && got != want[j.ID] {
+		if got := strings.ReplaceAll(fmt.Sprint(j.After), " 0s}", "}"); j.Started.IsZero() && got != want[j.ID] {
 			t.Errorf("%s waits for %s, want %s", j.ID, got, want[j.ID])
 		}
 	}

@@ -1,0 +1,122 @@
+package slurm
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gridbroker/batch"
+)
+
+// tape answers a reader's questions with what a real 22.05 said to them, all at one moment.
+const tape = `#!/bin/sh
+case "${0##*/} $*" in
+*"show node"*) cat "%[1]s/node" ;;
+*"show partition"*) cat "%[1]s/partition" ;;
+*"show reservation"*) cat "%[1]s/reservation" ;;
+*"show licenses"*) cat "%[1]s/licenses" ;;
+*tres-alloc*) cat "%[1]s/demands" ;;
+*%%F*%%K*) cat "%[1]s/arrays" ;;
+*%%P*) cat "%[1]s/queue" ;;
+*%%i*%%j*) cat "%[1]s/names" ;;
+*) exit 1 ;;
+esac
+`
+
+// taped reads a recorded cluster.
+func taped(t *testing.T, dir string) batch.State {
+	t.Helper()
+	at, err := filepath.Abs(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newLab(t)
+	for _, name := range []string{"squeue", "scontrol"} {
+		l.write(name, fmt.Sprintf(tape, at))
+	}
+	text, err := os.ReadFile(filepath.Join(at, "now"))
+	var now int64
+	if n, _ := fmt.Sscan(string(text), &now); err != nil || n != 1 {
+		t.Fatal("no time", err)
+	}
+	l.time = time.Unix(now, 0)
+	q, err := l.QueueReader(l.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := q.Queue(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestAsked: how jobs ask that one-letter columns do not tell, or that has no model of its
+// own. Times are seconds from the moment of the recording; Slurm itself planned the starts of
+// 194, 195, 203 and both parts of 206 where their begins are.
+func TestAsked(t *testing.T) {
+	s := taped(t, "testdata/asked")
+	want := map[string]string{
+		"188":   "8 procs 2 nodes each 4",                                     // -n8 --ntasks-per-node=4
+		"189":   "9 procs 2 nodes each 3",                                     // -n3 -c3
+		"191":   "8 procs 8 nodes",                                            // -N7-8; squeue says one processor
+		"192":   "1 procs 1 nodes 3 gpus",                                     // --gpus=3
+		"193":   "2 procs 1 nodes 2 gpus",                                     // -n2 --gpus-per-task=1
+		"194":   "1 procs 1 nodes 2 gpus [gpu:a] begins 233",                  // of a node that has a and b
+		"195":   "1 procs 1 nodes 2 gpus [gpu:b] begins 293",                  //
+		"196":   "1 procs 1 nodes after 187 end",                              // lic:2 of four, of which none is left
+		"198":   "1 procs 1 nodes begins 111",                                 // two:2, of which a reservation keeps one
+		"200":   "1 procs 1 nodes after 199 end",                              // singleton
+		"201":   "1 procs 1 nodes after 199 end, 200 end",                     //
+		"202":   "1 procs 1 nodes after 199 start 1m0s",                       // after:199+1
+		"203":   "12 procs 3 nodes [a|b] begins 353",                          // [a*2&b*1]
+		"206+0": "1 procs 1 nodes begins 173",                                 // can start at once, the other part cannot
+		"206+1": "8 procs 0 nodes begins 173",                                 //
+		"208":   "1 procs 1 nodes after 206+1 end, 206+0 end",                 // afterany:206
+		"209+0": "1 procs 1 nodes held begins 30",                             // the other part never starts
+		"209+1": "1 procs 1 nodes held begins 30",                             //
+		"186":   "1 procs 1 nodes 2 gpus runs", "187": "1 procs 1 nodes runs", // --gpus=2
+	}
+	for _, j := range s.Jobs {
+		if w, ok := want[j.ID]; ok && told(s.Now, j) != w {
+			t.Errorf("%s: %s, want %s", j.ID, told(s.Now, j), w)
+		}
+		delete(want, j.ID)
+	}
+	if len(want) > 0 || len(s.Jobs) != 32 {
+		t.Errorf("%d jobs, without %v", len(s.Jobs), want)
+	}
+	for _, n := range s.Nodes {
+		if n.Name == "n7" && (n.Memory != 15_000 || n.CPUs != 6) {
+			t.Errorf("what is kept for the system is given to jobs: %+v", n)
+		}
+	}
+	if r := s.Reservations; len(r) != 2 || r[0].Each != 4 || fmt.Sprint(r[0].Nodes) != "[n6]" || len(r[1].Nodes) > 0 || r[1].Procs != 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// told says what a job asks for.
+func told(now time.Time, j batch.Job) string {
+	said := []string{fmt.Sprint(j.Procs, " procs ", j.Nodes, " nodes")}
+	add := func(is bool, words ...any) {
+		if is {
+			said = append(said, fmt.Sprint(words...))
+		}
+	}
+	add(j.Each > 0, "each ", j.Each)
+	add(j.GPUs > 0, j.GPUs, " gpus")
+	add(len(j.Features) > 0, j.Features)
+	add(!j.Started.IsZero(), "runs")
+	add(j.Held, "held")
+	add(!j.Begin.IsZero(), "begins ", int(j.Begin.Sub(now).Seconds()))
+	var after []string
+	for _, d := range j.After {
+		after = append(after, strings.TrimSuffix(fmt.Sprint(d.ID, " ", d.On, " ", d.Delay), " 0s"))
+	}
+	add(len(after) > 0, "after ", strings.Join(after, ", "))
+	return strings.Join(said, " ")
+}

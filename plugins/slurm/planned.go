@@ -1,0 +1,82 @@
+package slurm
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"gridbroker/batch"
+)
+
+// hetPass is between two passes of backfill by default, which alone starts heterogeneous jobs.
+const hetPass = 30 * time.Second
+
+// waits tells whether a row of squeue is of a job that waits.
+func waits(f []string) bool { return f[2] == "PENDING" }
+
+// plan is the start that Slurm plans; zero: none.
+func plan(f []string) time.Time {
+	if !waits(f) {
+		return time.Time{}
+	}
+	return unix(f[9])
+}
+
+// asPlanned lets jobs start no sooner than Slurm plans them to where what they ask for has
+// no model: nodes of several kinds in one job, one type of GPU of nodes that have several,
+// nodes that only the user's own jobs may share, partitions that leave a part of each node
+// to others, and the parts of a heterogeneous job, which start together.
+func (c *cluster) asPlanned(now time.Time, jobs []batch.Job, rows map[string][]string) {
+	mixed, parted := map[string]bool{}, map[string]bool{}
+	for _, n := range c.nodes {
+		if types := gpuTypes(n["Gres"]); len(types) > 1 {
+			for _, one := range types {
+				mixed[one] = true
+			}
+		}
+	}
+	for _, p := range c.parts {
+		parted[p["PartitionName"]] = atoi(p["MaxCPUsPerNode"]) > 0
+	}
+	for i := range jobs {
+		j, f := &jobs[i], rows[jobs[i].ID]
+		if f == nil || !waits(f) {
+			continue
+		}
+		odd := strings.Contains(f[13], "*") || f[17] == "USER" || parted[j.Queue] ||
+			j.GPUs > 0 && slices.ContainsFunc(j.Features, func(name string) bool { return mixed[name] })
+		if at := plan(f); odd && at.After(now) {
+			j.Begin = later(j.Begin, at)
+		}
+	}
+	together(now, jobs, rows)
+}
+
+// together lets the parts of a heterogeneous job ("12+0", "12+1") start when the last of them
+// can, by Slurm's plan, and none where one never will.
+func together(now time.Time, jobs []batch.Job, rows map[string][]string) {
+	type whole struct {
+		start time.Time
+		held  bool
+	}
+	all := map[string]whole{}
+	for i := range jobs {
+		leader, _, ok := strings.Cut(jobs[i].ID, "+")
+		f := rows[jobs[i].ID]
+		if !ok || f == nil || !waits(f) {
+			continue
+		}
+		w := all[leader]
+		w.held = w.held || jobs[i].Held
+		if w.start = later(w.start, now.Add(hetPass)); !w.held {
+			w.start = later(w.start, plan(f))
+		}
+		all[leader] = w
+	}
+	for i := range jobs {
+		leader, _, _ := strings.Cut(jobs[i].ID, "+")
+		if w, ok := all[leader]; ok && strings.Contains(jobs[i].ID, "+") && jobs[i].Started.IsZero() {
+			jobs[i].Begin, jobs[i].Held = later(jobs[i].Begin, w.start), w.held
+		}
+	}
+}

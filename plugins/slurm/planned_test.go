@@ -1,0 +1,48 @@
+package slurm
+
+import (
+	"testing"
+	"time"
+)
+
+// TestAsPlanned: what has no model starts no sooner than Slurm plans, where it plans; and what
+// may start ten minutes after a job that is gone waits for so long at most.
+func TestAsPlanned(t *testing.T) {
+	now, plan := time.Unix(1795753387, 0), "1795753500"
+	for _, c := range []struct {
+		name  string
+		job   map[byte]string
+		parts string
+		begin int64
+	}{
+		{"plain", nil, "PartitionName=short MaxCPUsPerNode=UNLIMITED", 0},
+		{"nodes of the user's own jobs alone", map[byte]string{'h': "USER"}, "", 1795753500},
+		{"a part of each node", nil, "PartitionName=short MaxCPUsPerNode=4", 1795753500},
+		{"a part of each node, not planned", map[byte]string{'S': "N/A"}, "PartitionName=short MaxCPUsPerNode=4", 0},
+		{"planned for now", map[byte]string{'h': "USER", 'S': "1795753387"}, "", 0},
+		{"ten minutes after one that is gone", map[byte]string{'E': "after:3+10(unfulfilled)", 'r': "Dependency"}, "", 1795753387 + 600},
+		{"a part of a heterogeneous job that is not planned", map[byte]string{'i': "7+0", 'S': "N/A"}, "", 1795753387 + 30},
+	} {
+		fields := map[byte]string{'S': plan}
+		for k, v := range c.job {
+			fields[k] = v
+		}
+		x := cluster{jobs: [][]string{rowOf(fields)}, parts: records(c.parts)}
+		j := x.state(now, "c").Jobs[0]
+		if got := j.Begin; c.begin == 0 && !got.IsZero() || c.begin > 0 && got.Unix() != c.begin {
+			t.Errorf("%s: begins %v, want %d", c.name, got, c.begin)
+		}
+	}
+}
+
+// rowOf is a row of squeue out of what differs from a plain pending job.
+func rowOf(fields map[byte]string) (list []string) {
+	for _, letter := range []byte(queueColumns) {
+		v, ok := fields[letter]
+		if !ok {
+			v = plainRow[letter]
+		}
+		list = append(list, v)
+	}
+	return list
+}
