@@ -47,6 +47,8 @@ func (c *cluster) asPlanned(now time.Time, jobs []batch.Job, rows map[string][]s
 			j.GPUs > 0 && slices.ContainsFunc(j.Features, func(name string) bool { return mixed[name] })
 		if at := plan(f); odd && at.After(now) {
 			j.Begin = later(j.Begin, at)
+		} else if f[17] == "USER" && at.IsZero() {
+			j.Exclusive = true // others may have what is free of a node
 		}
 	}
 	together(now, jobs, rows)

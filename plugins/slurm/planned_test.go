@@ -16,6 +16,7 @@ func TestAsPlanned(t *testing.T) {
 		begin int64
 	}{
 		{"plain", nil, "PartitionName=short MaxCPUsPerNode=UNLIMITED", 0},
+		{"nodes of the user's own jobs alone, not planned", map[byte]string{'h': "USER", 'S': "N/A"}, "", 0},
 		{"nodes of the user's own jobs alone", map[byte]string{'h': "USER"}, "", 1795753500},
 		{"a part of each node", nil, "PartitionName=short MaxCPUsPerNode=4", 1795753500},
 		{"a part of each node, not planned", map[byte]string{'S': "N/A"}, "PartitionName=short MaxCPUsPerNode=4", 0},
@@ -31,6 +32,9 @@ func TestAsPlanned(t *testing.T) {
 		j := x.state(now, "c").Jobs[0]
 		if got := j.Begin; c.begin == 0 && !got.IsZero() || c.begin > 0 && got.Unix() != c.begin {
 			t.Errorf("%s: begins %v, want %d", c.name, got, c.begin)
+		}
+		if want := c.job['h'] == "USER" && c.job['S'] == "N/A"; j.Exclusive != want {
+			t.Errorf("%s: for itself %v", c.name, j.Exclusive)
 		}
 	}
 }

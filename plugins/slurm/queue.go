@@ -46,7 +46,7 @@ func (s *site) look(ctx context.Context) (c cluster, err error) {
 	ask, ctx := errgroup.WithContext(ctx)
 	for what, to := range map[string]*[]map[string]string{"node": &c.nodes, "partition": &c.parts, "reservation": &c.reserved} {
 		ask.Go(func() error {
-			all, err := s.records(ctx, "scontrol", "--oneliner", "show", what)
+			all, err := s.records(ctx, "scontrol", "--oneliner", "--details", "show", what)
 			*to = all
 			return err
 		})
