@@ -64,7 +64,10 @@ type Job struct {
 	// Final is that the job comes last in its DAG: as soon as the jobs that it comes after have ended,
 	// however they did.
 	Final   bool
-	AbortOn []int // exit codes of this job with which its whole DAG ends (AbortDAGOn)
+	AbortOn []int   // exit codes of this job with which its whole DAG ends (AbortDAGOn)
+	Pre     *Script // runs before the job is sent; nil: none
+	Post    *Script // runs when the job has ended, however it did, and tells how the node ended; nil: none
+	NoJob   bool    // between Pre and Post nothing is sent
 
 	Demand   Demand
 	Warnings []*classad.Diagnostic

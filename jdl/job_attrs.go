@@ -183,6 +183,9 @@ var attrTable = []attrDef{
 	{"AbortDAGOn", tCodes, inOurs, noMin},
 	{"AbortedBy", tStrings, inOurs, noMin},
 	{"FinalNode", tBool, inOurs, noMin},
+	{"PreScript", tRecord, inOurs, noMin},
+	{"PostScript", tRecord, inOurs, noMin},
+	{"NoJob", tBool, inOurs, noMin},
 	{"AutoOutput", tBool, inOurs, noMin},
 	{"CondorSubmit", tRecord, inOurs, noMin},
 

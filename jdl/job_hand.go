@@ -15,6 +15,7 @@ type handing struct {
 	after      map[string][]string // names of the nodes before a node, by folded name
 	index      map[string]int      // of nodes, by folded name; made when first needed
 	left       map[string]*leaving // by folded name
+	later      map[string]bool     // whose input files may come later, by folded name
 }
 
 // leaving is what a node leaves behind, as its description has it.

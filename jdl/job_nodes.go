@@ -41,7 +41,7 @@ func (s *JobSet) nodes(r *jobReader) error {
 	if r.has("NodeInputs") {
 		r.failAttr("NodeInputs", "node-output", "", "NodeInputs stands in a node, not beside the Nodes")
 	}
-	hand := &handing{jobReader: r, nodes: nodes.list, after: after, left: map[string]*leaving{}}
+	hand := &handing{jobReader: r, nodes: nodes.list, after: after, left: map[string]*leaving{}, later: broughtLater(nodes.list, after)}
 	for i, n := range nodes.list {
 		if len(r.errs) >= maxFindings {
 			break
@@ -142,6 +142,7 @@ func (s *JobSet) node(hand *handing, n node, quiet bool) *Job {
 		return nil
 	}
 	inherit(sub, r.ad, r.file)
+	sub.cfg.later = hand.later[classad.Fold(n.name)]
 	hand.take(sub, n)
 	job, err := sub.read()
 	if err != nil {
@@ -292,7 +293,7 @@ func addNode(r *jobReader, nodes *nodeSet, name string, e classad.Expr) {
 var notInherited = map[string]bool{
 	"type": true, "jobtype": true, "nodes": true, "dependencies": true, "max_nodes_running": true, "nodescollocation": true,
 	"nodename": true, "inputsandbox": true, "inputsandboxbaseuri": true, "jobname": true, "nodeinputs": true, "description": true, "file": true,
-	"defaultnoderetrycount": true, "defaultnodeshallowretrycount": true,
+	"defaultnoderetrycount": true, "defaultnodeshallowretrycount": true, "prescript": true, "postscript": true, "nojob": true,
 }
 
 // forced are the parent's attributes that win over a node's.

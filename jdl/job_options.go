@@ -31,6 +31,7 @@ type jobConfig struct {
 	noFiles bool
 	foreign bool // the record is made of another language, which no shell reads
 	node    bool // the record is a node's
+	later   bool // input files need not be here yet
 	stored  bool // the text is Job.Text's: nothing to fill in, no files to look at
 }
 

@@ -28,6 +28,7 @@ func policy(r *jobReader) {
 	retryOnExit(r)
 	abortOn(r)
 	j.Final = r.boolean("FinalNode")
+	scripts(r)
 	j.AllowZipped = r.boolean("AllowZippedISB")
 	j.Significant = r.strs("SignificantAttributes")
 	j.After = r.strs("DependsOn")

@@ -171,6 +171,9 @@ func localFiles(r *jobReader, e inputEntry, abs string) []string {
 		here := isHere(r, e.text)
 		r.warn(e.pos, "other-directory", "names are relative to "+r.dir, "InputSandbox: %s is not there; %s is taken", e.text, here)
 		return []string{here}
+	case errors.Is(err, fs.ErrNotExist) && r.cfg.later:
+		r.warn(e.pos, "no-file-yet", "", "InputSandbox: %s is not here yet: a script may make it before the job is sent", e.text)
+		return []string{abs}
 	case errors.Is(err, fs.ErrNotExist):
 		r.fail(e.pos, "no-file", missingHint(r, e.text, rel), "InputSandbox: %s does not exist", e.text)
 	case errors.Is(err, fs.ErrInvalid):

@@ -186,6 +186,9 @@ func normalise(r *jobReader) {
 	if j.Final {
 		rename(r.ad, "FinalNode")
 	}
+	if j.NoJob {
+		rename(r.ad, "NoJob")
+	}
 	if !j.Expiry.IsZero() {
 		r.ad.Set("ExpiryTime", classad.NewLiteral(classad.IntValue(j.Expiry.Unix())))
 	}

@@ -156,7 +156,8 @@ func (r *Record) untry(resource string) {
 // avoided are the resources where the job is not to be sent again. One that
 // ran it to its end is no worse than others.
 func (r *Record) avoided() []string {
-	if n := len(r.Tried); r.State == plugins.Done && n > 0 && r.Tried[n-1] == r.Resource {
+	ran := r.State == plugins.Done || r.Scripts != nil && r.Scripts.JobState == plugins.Done
+	if n := len(r.Tried); ran && n > 0 && r.Tried[n-1] == r.Resource {
 		return r.Tried[:n-1]
 	}
 	return r.Tried

@@ -18,7 +18,7 @@ func Bring(ctx context.Context, c *Controller, os []*Outcome, w Wanted) (ended [
 		}
 	}
 	if len(due) > 0 {
-		if n := c.bringing.enter("", due); n != nil {
+		if n := c.bringing.enter("", due, mostLanes); n != nil {
 			go bring(ctx, c, n, w)
 			awaitLane(ctx, n, c.Clock.After(laneWait))
 		}

@@ -20,11 +20,12 @@ func (o *Outcome) last() bool {
 
 // aborts reports whether the job has ended with an exit code that ends its whole DAG.
 func (o *Outcome) aborts() bool {
-	if o.Parent == "" || o.State != plugins.Done || o.ExitCode == nil || !strings.Contains(o.JDL, "AbortDAGOn") {
+	code, ended := nodeCode(o.Record)
+	if o.Parent == "" || !o.Final() || !ended || !strings.Contains(o.JDL, "AbortDAGOn") {
 		return false
 	}
 	job, err := o.Job()
-	return err == nil && slices.Contains(job.AbortOn, *o.ExitCode)
+	return err == nil && slices.Contains(job.AbortOn, code)
 }
 
 // abort ends the DAGs in which a job has ended with an exit code for that: what was not
@@ -81,7 +82,8 @@ func (f *following) aborted(ctx context.Context) (map[string]string, error) {
 	see := func(os []*Outcome) {
 		for _, o := range os {
 			if o.aborts() && why[o.Parent] == "" {
-				why[o.Parent] = fmt.Sprintf("the DAG was ended by job %s (%s): its exit code was %d", o.ID, o.Name, *o.ExitCode)
+				code, _ := nodeCode(o.Record)
+				why[o.Parent] = fmt.Sprintf("the DAG was ended by job %s (%s): its exit code was %d", o.ID, o.Name, code)
 			}
 		}
 	}

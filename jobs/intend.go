@@ -30,7 +30,7 @@ func (c *Controller) Intend(ctx context.Context, p *broker.Plan, sets ...*jdl.Jo
 			continue
 		}
 		o := &Outcome{job: jp.Job, Record: &Record{ID: ids[i], Name: jp.Job.Name, File: jp.Job.File, JDL: jp.Job.Text(),
-			Node: jp.Job.Node, Origin: c.Origin, Slots: jp.Job.Demand.Slots}}
+			Node: jp.Job.Node, Origin: c.Origin, Slots: jp.Job.Demand.Slots, Scripts: scriptsOf(jp.Job)}}
 		if _, err := o.Apply(Recorded{}, now); err != nil {
 			return nil, err
 		}
@@ -104,11 +104,11 @@ func (c *Controller) Submit(ctx context.Context, p *broker.Plan, sets ...*jdl.Jo
 	return os, c.Send(ctx, foremost(os))
 }
 
-// foremost is the jobs that wait for no other, of each set as many as may be at back-ends at once.
+// foremost is the jobs that wait for no other and for no script, of each set as many as may be at back-ends at once.
 func foremost(os []*Outcome) []*Outcome {
 	sent := map[string]int{}
 	return slices.DeleteFunc(slices.Clone(os), func(o *Outcome) bool {
-		if len(o.After) > 0 || o.MaxRunning > 0 && sent[o.Parent] >= o.MaxRunning {
+		if len(o.After) > 0 || o.Scripts != nil && (o.Scripts.Pre || o.Scripts.NoJob) || o.MaxRunning > 0 && sent[o.Parent] >= o.MaxRunning {
 			return true
 		}
 		sent[o.Parent]++

@@ -42,6 +42,7 @@ type Controller struct {
 	sweeping sweep
 	lanes    lanes
 	bringing lanes // outputs on their way
+	scripts  scripting
 }
 
 // sweep remembers when attempts that may turn up late were last looked up.

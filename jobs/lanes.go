@@ -53,7 +53,7 @@ func (l *lanes) away() map[string]bool {
 }
 
 // enter puts jobs of a group on a lane of their own; nil: the group has as many as it may have.
-func (l *lanes) enter(group string, os []*Outcome) *lane {
+func (l *lanes) enter(group string, os []*Outcome, most int) *lane {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	taken := 0
@@ -62,7 +62,7 @@ func (l *lanes) enter(group string, os []*Outcome) *lane {
 			taken++
 		}
 	}
-	if taken >= mostLanes {
+	if taken >= most {
 		return nil
 	}
 	if l.of == nil {
@@ -93,10 +93,10 @@ func (l *lanes) leave() (gone []*lane) {
 	return gone
 }
 
-// Rest waits until nothing is sent or brought beside the looks of Wait or Step any more; the end of their context ends
+// Rest waits until nothing is sent, brought or run beside the looks of Wait or Step any more; the end of their context ends
 // that. Jobs that were on their way then are for a later look.
 func Rest(c *Controller) {
-	for _, l := range []*lanes{&c.lanes, &c.bringing} {
+	for _, l := range []*lanes{&c.lanes, &c.bringing, &c.scripts.lanes} {
 		l.mu.Lock()
 		under := slices.Collect(maps.Values(l.of))
 		l.mu.Unlock()
@@ -109,13 +109,17 @@ func Rest(c *Controller) {
 // arrive takes over what became of jobs that were sent beside the looks.
 func (f *following) arrive() error {
 	var errs []error
-	for _, n := range f.lanes.leave() {
-		byID := map[string]*Outcome{}
-		for _, o := range n.jobs {
-			byID[o.ID] = o
-		}
-		for _, o := range f.jobs {
-			if sent := byID[o.ID]; sent != nil {
+	gone := append(f.lanes.leave(), f.scripts.leave()...)
+	if len(gone) == 0 {
+		return nil
+	}
+	at := make(map[string]*Outcome, len(f.jobs))
+	for _, o := range f.jobs {
+		at[o.ID] = o
+	}
+	for _, n := range gone {
+		for _, sent := range n.jobs {
+			if o := at[sent.ID]; o != nil {
 				*o = *sent
 			}
 		}
@@ -124,13 +128,14 @@ func (f *following) arrive() error {
 	return errors.Join(errs...)
 }
 
-// here are the jobs that are not on their way.
+// here are the jobs that are not on their way, and of which their back-ends have not said all.
 func (f *following) here() []*Outcome {
-	away := f.lanes.away()
-	if len(away) == 0 {
+	away := f.away()
+	gone := func(o *Outcome) bool { return away[o.ID] || awaitsPost(o.Record) && o.Cancelled.IsZero() }
+	if !slices.ContainsFunc(f.jobs, gone) {
 		return f.jobs
 	}
-	return slices.DeleteFunc(slices.Clone(f.jobs), func(o *Outcome) bool { return away[o.ID] })
+	return slices.DeleteFunc(slices.Clone(f.jobs), gone)
 }
 
 // slow tells of a job that takes files of others, or large ones along.
@@ -158,7 +163,7 @@ func (f *following) sendBeside(ctx context.Context, os []*Outcome) error {
 	}
 	var begun []*lane
 	for name, list := range groups {
-		if n := f.lanes.enter(name, list); n != nil {
+		if n := f.lanes.enter(name, list, mostLanes); n != nil {
 			begun = append(begun, n)
 			go f.carry(ctx, n)
 		}

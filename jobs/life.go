@@ -399,6 +399,9 @@ func (e Seen) name() string        { return string(e.Status.State) }
 func (Seen) from() []plugins.State { return taken }
 func (e Seen) apply(r *Record, now time.Time) (string, bool) {
 	st := e.Status
+	if awaitsPost(r) {
+		return "", false
+	}
 	if r.stale(st, now) {
 		return "", false
 	}
@@ -435,7 +438,9 @@ func (e Seen) apply(r *Record, now time.Time) (string, bool) {
 	if r.State == was {
 		return "", false
 	}
-	return r.summary(), true
+	text := r.summary()
+	closed(r)
+	return text, true
 }
 
 // TakeBack is that a job in a queue is about to be cancelled there, to be sent
@@ -474,6 +479,7 @@ func (e CancelAsked) apply(r *Record, now time.Time) (string, bool) {
 	if r.State == plugins.Intended {
 		r.State, r.Ended, r.Reason = plugins.Cancelled, now, "cancelled before it was sent"
 	}
+	settled(r)
 	return e.Why, true
 }
 
@@ -499,6 +505,7 @@ func (e Retried) apply(r *Record, now time.Time) (string, bool) {
 	text := "failed at " + r.At + ": " + r.why()
 	r.Tried = r.avoided()
 	r.again(now)
+	r.Scripts.anew()
 	r.State = plugins.Intended
 	return text, true
 }
@@ -530,6 +537,7 @@ func (Resubmitted) name() string          { return "resubmit" }
 func (Resubmitted) from() []plugins.State { return slices.Concat(kept, over) }
 func (e Resubmitted) apply(r *Record, now time.Time) (string, bool) {
 	r.again(now)
+	r.Scripts.anew()
 	r.State = plugins.Intended
 	if e.Anywhere {
 		r.Tried = nil
@@ -547,6 +555,7 @@ func (Restarted) from() []plugins.State { return []plugins.State{plugins.Failed}
 func (Restarted) apply(r *Record, now time.Time) (string, bool) {
 	text, handle, submitted := "at "+r.At+", where it failed: "+r.why(), r.Handle, r.Submitted
 	r.again(now)
+	r.Scripts.anew()
 	r.State, r.Handle, r.Submitted, r.Restarted = plugins.Accepted, handle, submitted, now
 	return text, true
 }
@@ -563,7 +572,7 @@ func (e NotRestarted) apply(r *Record, _ time.Time) (string, bool) {
 	w := e.Was
 	r.State, r.Native, r.Reason, r.Fault, r.ExitCode, r.Host, r.Output = w.State, w.Native, w.Reason, w.Fault, w.ExitCode, w.Host, w.Output
 	r.Started, r.Ended, r.Expires, r.WallTime, r.CPUTime, r.MaxMemory = w.Started, w.Ended, w.Expires, w.WallTime, w.CPUTime, w.MaxMemory
-	r.NoRetry, r.Past, r.Restarted = w.NoRetry, w.Past, time.Time{}
+	r.NoRetry, r.Past, r.Restarted, r.Scripts = w.NoRetry, w.Past, time.Time{}, w.Scripts
 	return e.Why, true
 }
 

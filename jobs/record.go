@@ -97,6 +97,7 @@ type Record struct {
 	CPUTime   time.Duration `json:"cpu_time,omitempty"`
 	MaxMemory int64         `json:"max_memory,omitempty" unit:"kb"` // kB
 	Output    string        `json:"output,omitempty"`               // where the output was brought
+	Scripts   *Scripts      `json:"scripts,omitempty"`              // that run here before and after the job; nil: none
 }
 
 // Job reads the description.
@@ -135,7 +136,7 @@ func (r *Record) Final() bool { return r.State.Final() }
 
 // Failure reports whether the job ended other than by success.
 func (r *Record) Failure() bool {
-	return r.Final() && (r.State != plugins.Done || r.ExitCode != nil && *r.ExitCode != 0)
+	return r.Final() && (r.State != plugins.Done || r.ExitCode != nil && *r.ExitCode != 0) && !madeGood(r)
 }
 
 // clone is a copy that shares nothing which is changed in place.
@@ -143,6 +144,6 @@ func (r *Record) clone() *Record {
 	c := *r
 	c.After, c.Tried = slices.Clone(r.After), slices.Clone(r.Tried)
 	c.Past, c.Choices = slices.Clone(r.Past), slices.Clone(r.Choices)
-	c.Environments = slices.Clone(r.Environments)
+	c.Environments, c.Scripts = slices.Clone(r.Environments), r.Scripts.clone()
 	return &c
 }

@@ -17,11 +17,17 @@ func retry(r *Record, job *jdl.Job, now time.Time) (shallow, ok bool) {
 	switch {
 	case !r.Cancelled.IsZero() || r.NoRetry || !job.Expiry.IsZero() && now.After(job.Expiry):
 		return false, false
+	}
+	if code, ended := nodeCode(r); ended && slices.Contains(job.AbortOn, code) {
+		return false, false // its whole DAG ends
+	}
+	script, byScript := failedScript(r)
+	switch code := r.ExitCode; {
+	case madeGood(r):
+		return false, false
+	case byScript:
+		return false, (job.RetriesExit(script) || sitesFault(r)) && r.Retries < job.RetryCount
 	case r.State == plugins.Done:
-		code := r.ExitCode
-		if code != nil && slices.Contains(job.AbortOn, *code) {
-			return false, false // its whole DAG ends
-		}
 		ok = code != nil && *code != 0 && job.RetriesExit(*code)
 	case r.State == plugins.Failed || r.State == plugins.Lost:
 		ok = r.Fault != plugins.JobsFault

@@ -33,7 +33,7 @@ func (c *Controller) Send(ctx context.Context, os []*Outcome) error {
 	if c.Store == nil {
 		return errNoStore
 	}
-	if len(os) == 0 {
+	if os = unscripted(os); len(os) == 0 {
 		return nil
 	}
 	l, err := c.Store.Lease(newIDs(c.now(), 1)[0])

@@ -51,6 +51,7 @@ var migrations = []string{
 	`-- Records tell of restarts, moves and clocks that nobody sets.`,
 	`-- Records tell whether the run time of a job was guessed.`,
 	`CREATE TABLE place (file TEXT NOT NULL); -- this one (durable.PlaceOf): in a copy, another`,
+	`-- Records tell of the scripts before and after a job.`,
 }
 
 // OpenStore opens or makes DIR/jobs.db, readable for its owner only. A

@@ -119,6 +119,9 @@ func (f *following) step(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	f.sent = len(due) > 0
+	if due, err = f.scripted(ctx, due); err != nil {
+		return false, err
+	}
 	var quick, slowly []*Outcome
 	for _, o := range due {
 		if slow(o) {
@@ -151,7 +154,7 @@ func (f *following) due(ctx context.Context) ([]*Outcome, error) {
 	now := f.now()
 	byID := map[string]*Outcome{}
 	busy := map[string]int{}
-	away := f.lanes.away()
+	away := f.away()
 	for _, o := range f.jobs {
 		byID[o.ID] = o
 		if away[o.ID] || !o.Final() && o.State != plugins.Intended {
@@ -191,7 +194,7 @@ func (f *following) turn(ctx context.Context, o *Outcome, byID map[string]*Outco
 		return plugins.Done, nil
 	}
 	early := o.NotBefore.Sub(now) // longer than it is ever set to: the clock was set back since
-	if o.State != plugins.Intended || early > 0 && early <= lookAgain || !f.free(o.Record) {
+	if o.State != plugins.Intended || early > 0 && (early <= lookAgain || OwesScript(o.Record) != "") || !f.free(o.Record) {
 		return plugins.Queued, nil
 	}
 	return f.before(ctx, o, byID, now)

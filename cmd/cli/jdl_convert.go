@@ -121,10 +121,17 @@ func (c *converter) write(text []byte) error {
 	return printJSON(c.deps, "jdl.convert", textDocument{Language: c.to, Files: []string{abs(c.deps, c.out)}})
 }
 
-// taken refuses what only JDL can say: that a node takes files of others. With --lossy they
+// taken refuses what only JDL can say: that a node takes files of others, and has scripts. With --lossy they
 // are left out.
 func (c *converter) taken(set *jdl.JobSet) error {
 	for i, j := range set.Jobs {
+		for _, d := range scriptLosses(j) {
+			if !c.lossy {
+				return d
+			}
+			d.Severity = classad.Warning
+			c.warn([]*classad.Diagnostic{d})
+		}
 		taken := j.Taken()
 		if len(taken) == 0 {
 			continue

@@ -218,7 +218,7 @@ func note(r *jobs.Outcome) string {
 	case r.Reason != "":
 		return r.Reason
 	}
-	return ""
+	return scriptNote(r)
 }
 
 func stateText(d *deps, r *jobs.Outcome) string {

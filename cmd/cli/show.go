@@ -70,6 +70,9 @@ func showJob(d *deps, o *jobs.Outcome, advice []string) {
 	say("group", "%s", strings.Join(strings.Fields(groupText(o)+" "+o.Node), " "))
 	say("after", "%s", strings.Join(o.After, " "))
 	say("takes", "%s", jobs.TakenText(o.Takes()))
+	for _, text := range scriptTexts(o) {
+		say("script", "%s", text)
+	}
 	say("file", "%s", o.File)
 	say("output", "%s", o.Output)
 	for _, t := range []struct {

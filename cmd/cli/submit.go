@@ -112,6 +112,7 @@ func runSubmit(ctx context.Context, d *deps, args []string, f submitOptions) err
 	if err := pinImages(ctx, d, all); err != nil {
 		return err
 	}
+	sayScripts(d, all)
 	rs, err := sendPlan(ctx, d, s, p, files)
 	if f.via.orDirect {
 		sayDirect(d, f.via, rs)
@@ -141,6 +142,9 @@ func printSubmitted(d *deps, p *broker.Plan, rs []*jobs.Outcome) error {
 // the one resource, or with --or-direct the first choice.
 func planSubmission(ctx context.Context, d *deps, s *session, files []jobFile, f *submitOptions) (*broker.Plan, infosys.Snapshot, error) {
 	central, err := f.scheduler(ctx, s)
+	if err == nil && central != nil {
+		err = noScripts(jobsOf(files))
+	}
 	if err != nil {
 		return nil, infosys.Snapshot{}, err
 	}
@@ -392,6 +396,8 @@ func printSent(d *deps, p *broker.Plan, rs []*jobs.Outcome) {
 			if takes := r.Takes(); len(takes) > 0 {
 				where = "(waits for " + jobs.TakenText(takes) + ")"
 			}
+		case jobs.OwesScript(r.Record) != "":
+			where = "(waits for its " + jobs.OwesScript(r.Record) + ")"
 		case r.State == plugins.Intended && r.Err == nil && r.MaxRunning > 0:
 			where = "(waits for others)"
 		case r.State == plugins.Intended && r.Err == nil && len(r.Choices) > 0:

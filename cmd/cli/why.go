@@ -176,11 +176,28 @@ func whyWaitsHere(d *deps, s *session, o *jobs.Outcome) []string {
 			fmt.Sprintf("Since %s no resource takes it%s.", ago(d, o.Unmatched), because(o.Reason)),
 			fmt.Sprintf("grid match --explain on its description tells which clause is in the way; it is planned again %s.", whenText(d, o.NotBefore)),
 		}
+	case jobs.OwesScript(o.Record) != "" || o.Scripts != nil && o.Scripts.NoJob:
+		out := []string{"Before it is sent its PreScript runs on this machine."}
+		if jobs.OwesScript(o.Record) == "" {
+			out = []string{"It is a node without a job, whose scripts run on this machine."}
+		}
+		if o.Reason != "" {
+			out = append(out, sentence("now: "+o.Reason))
+		}
+		return append(out, whoRuns(s))
 	}
 	return []string{
 		"It is recorded here and was not sent.",
 		fmt.Sprintf("Send it: grid resubmit %s.", o.ID),
 	}
+}
+
+// whoRuns says who runs a job's scripts.
+func whoRuns(s *session) string {
+	if followed(s) {
+		return "grid follow, which is at work, does that."
+	}
+	return "Nobody does that by itself while nobody follows: grid watch does."
 }
 
 func whenText(d *deps, t time.Time) string {

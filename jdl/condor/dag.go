@@ -42,6 +42,8 @@ type dagNode struct {
 	parts           []string // names of the jobs that it becomes
 	jobs            []dagJob // these; none of a node without a job
 	passing         bool     // its parts are being found, of a node without a job
+	pre, post       *jdl.Script
+	skip            int // the exit code of pre with which the job is left out; 0: none
 }
 
 // dagFile is one file for DAGMan, with what it includes: names are its own.
@@ -55,6 +57,7 @@ type dagFile struct {
 	exits       pins
 	shared      map[string][]byte // SUBMIT-DESCRIPTION by name
 	later       []dagStatement
+	external    bool // of a SUBDAG
 }
 
 // dagStatement is one that is about nodes, which may stand behind it.
@@ -74,6 +77,8 @@ type dagReader struct {
 	edges  int
 	said   map[string]bool // submit files whose warnings were told
 	budget *budget
+	env    []jdl.EnvVar // of the scripts
+	extra  []*dagNode   // nodes that are made of scripts alone
 }
 
 // dagFirst are the statements that make nodes, which DAGMan reads first of all.
@@ -82,7 +87,8 @@ var dagFirst = map[string]bool{"job": true, "node": true, "submit-description": 
 // dagWords are those about nodes that have an effect here.
 var dagWords = map[string]func(d *dagReader, rest string, line int){
 	"parent": (*dagReader).parent, "vars": (*dagReader).vars, "retry": (*dagReader).retry, "done": (*dagReader).doneNode,
-	"abort-dag-on": abortOn, "pin_in": pinIn, "pin_out": pinOut, "connect": connect,
+	"abort-dag-on": abortOn, "pin_in": pinIn, "pin_out": pinOut, "connect": connect, "script": readScript, "pre_skip": preSkip,
+	"env": readEnv,
 }
 
 // dagIgnored are those without one, with what stands in them: how DAGMan itself is
@@ -92,11 +98,8 @@ var dagIgnored = map[string]string{"config": "file", "dot": "file ...", "jobstat
 
 // dagRefused are those without which the DAG would be another one, and the way out.
 var dagRefused = map[string]string{
-	"script":      "nobody runs commands on this machine for a DAG; make it a node before or after this one, or a Prologue or Epilogue of JDL, which run on the job's node",
 	"provisioner": "make it a node before all others",
 	"service":     "run it beside the DAG",
-	"pre_skip":    "there are no PRE scripts here",
-	"env":         "set variables by environment in the submit files",
 	"reject":      "the file says itself that it must not be run",
 }
 
@@ -111,13 +114,18 @@ func ReadDAG(file string, src []byte, near *jdl.Nearby, warn func(*classad.Diagn
 	d.file(newDAGFile(near))
 	nodes := classad.Placed(classad.NewList(), classad.Pos{Line: 1, Col: 1})
 	for _, n := range d.all {
-		if d.err == nil && !n.done && !n.noop {
+		switch {
+		case d.err != nil || n.done || n.noop && !n.scripted():
+		case n.noop:
+			nodes.Elems = append(nodes.Elems, alone(d, n))
+		default:
 			nodes.Elems = append(nodes.Elems, d.read(n)...)
 		}
 	}
 	if d.err == nil && len(nodes.Elems) == 0 {
 		d.fail(d.all[0].line, "", "no node is left to run: all are marked DONE or NOOP")
 	}
+	d.all = append(d.all, d.extra...)
 	edges := d.dependencies()
 	if d.err == nil {
 		handOver(d)
@@ -241,7 +249,7 @@ func (d *dagReader) ignored(s dagStatement, form string) {
 			number = strings.TrimLeft(number, "-")
 		}
 		switch {
-		case what == "node":
+		case what == "node" && (d.splices[words[i]] == nil || !d.splices[words[i]].external):
 			d.meant(words[i], s.line)
 		case (what == "number" || what == "count") && strings.Trim(number, ".0123456789") != "":
 			d.fail(s.line, "", "%s: %s is no %s", s.word, words[i], what)

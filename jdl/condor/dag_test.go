@@ -101,7 +101,7 @@ func TestDAGMan(t *testing.T) {
 // TestDAGManErrors: what would be another DAG without it is refused, by its line.
 func TestDAGManErrors(t *testing.T) {
 	for add, want := range map[string]string{
-		"SCRIPT PRE A x.sh":        "t.dag:14:1: SCRIPT is not supported (nobody runs commands on this machine for a DAG",
+		"SCRIPT PRE D x.sh":        "t.dag:14:1: no JOB is called D",
 		"SUBDAG EXTERNAL E e.dag":  "t.dag:14:1: SUBDAG e.dag: file does not exist",
 		"PARENT A CHILD X":         "t.dag:14:1: no JOB is called X",
 		"PARENT ALL_NODES CHILD B": "t.dag:14:1: no JOB is called ALL_NODES",

@@ -11,6 +11,7 @@ import (
 type dagJob struct {
 	name string
 	ad   *classad.Ad
+	post bool              // what it leaves lies on this machine before its PostScript runs, which may change it
 	made map[string]string // its names of the files that it leaves on this machine, by their paths here
 }
 
@@ -129,7 +130,7 @@ func makerOf(d *dagReader, n *dagNode, source string, made map[string]bool) (nam
 		return "", "", false
 	}
 	switch found := makers(n, at); {
-	case len(found) == 0:
+	case len(found) == 0 || n.pre != nil || len(found) == 1 && found[0].post:
 	case d.near.Has(source):
 		d.tell(n.line, "node %s: %s is here and is taken, and not what node %s makes", n.name, source, found[0].name)
 	case len(found) > 1:
@@ -153,13 +154,16 @@ func anyOf(at string) string { return path.Join(path.Dir(at), "*") }
 // known to make.
 func perhaps(d *dagReader, n *dagNode, source string) (name, file string, ok bool) {
 	at := d.near.Path(source)
-	if strings.Contains(source, "://") || d.err != nil || d.near.Has(source) {
+	if strings.Contains(source, "://") || d.err != nil || d.near.Has(source) || n.pre != nil {
 		return "", "", false
 	}
 	switch found := makers(n, anyOf(at)); len(found) {
 	case 0:
 		return "", "", false
 	case 1:
+		if found[0].post {
+			return "", "", false
+		}
 		hint := ""
 		if near := d.near.Nearest(source); near != "" {
 			hint = "; " + near + " is here: was that meant?"

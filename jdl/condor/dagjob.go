@@ -148,7 +148,7 @@ func (d *dagReader) inner(word string, words []string, line int) {
 		return
 	}
 	f := newDAGFile(d.place)
-	f.dir, f.prefix = d.dir, d.prefix+words[0]+"+"
+	f.dir, f.prefix, f.external = d.dir, d.prefix+words[0]+"+", word == "SUBDAG"
 	if dir != "" {
 		f.place = f.place.In(dir)
 		if f.dir = dir; !path.IsAbs(dir) {

@@ -97,6 +97,10 @@ func (d *dagReader) jobs(n *dagNode, p *parser, warn func(*classad.Diagnostic)) 
 		d.err = fmt.Errorf("node %s: %w", n.name, err)
 		return nil
 	}
+	before, ok := severally(d, n, len(ads))
+	if !ok {
+		return nil
+	}
 	out := make([]classad.Expr, len(ads))
 	for i, ad := range ads {
 		b := jdl.Builder{Ad: ad, Pos: classad.Pos{Line: n.line, Col: 1}}
@@ -105,28 +109,37 @@ func (d *dagReader) jobs(n *dagNode, p *parser, warn func(*classad.Diagnostic)) 
 			name = fmt.Sprintf("%s.%d", n.name, i)
 		}
 		b.Str("NodeName", name)
-		if n.retries > 0 {
-			b.Number("RetryCount", n.retries)
-			b.Set("RetryOnExit", classad.BoolValue(true))
-		}
-		if n.retries > 0 && n.unless > 0 {
-			ad.Set("RetryOnExit", exitsBut(n.unless, b.Pos))
-		}
-		if n.abort != nil {
-			b.Number("AbortDAGOn", int64(*n.abort))
-		}
-		if n == d.last {
-			b.Set("FinalNode", classad.BoolValue(true))
-		}
+		tries(d, n, &b)
 		n.parts = append(n.parts, name)
-		j := dagJob{name, ad, map[string]string{}}
+		j := dagJob{name, ad, n.post != nil, map[string]string{}}
 		for at, file := range made[i] {
 			j.made[d.near.Path(at)] = file
 		}
+		putScripts(d, n, &b, j.made)
 		n.jobs = append(n.jobs, j)
 		out[i] = ad
 	}
+	if before != nil {
+		out = append([]classad.Expr{before}, out...)
+	}
 	return out
+}
+
+// tries writes how often a node is tried, and what its end means for the others.
+func tries(d *dagReader, n *dagNode, b *jdl.Builder) {
+	if n.retries > 0 {
+		b.Number("RetryCount", n.retries)
+		b.Set("RetryOnExit", classad.BoolValue(true))
+	}
+	if n.retries > 0 && n.unless > 0 {
+		b.Ad.Set("RetryOnExit", exitsBut(n.unless, b.Pos))
+	}
+	if n.abort != nil {
+		b.Set("AbortDAGOn", classad.IntValue(int64(*n.abort)))
+	}
+	if n == d.last {
+		b.Set("FinalNode", classad.BoolValue(true))
+	}
 }
 
 // exitsBut is the list of all exit codes of failure but one.
@@ -156,7 +169,7 @@ func (d *dagReader) dependencies() classad.Expr {
 		if d.err != nil {
 			return nil
 		}
-		if len(before) > 0 && len(n.parts) > 0 && !n.noop {
+		if len(before) > 0 && len(n.parts) > 0 && (!n.noop || n.scripted()) {
 			at := classad.Pos{Line: n.line, Col: 1}
 			pair := classad.Placed(classad.NewList(), at)
 			pair.Elems = []classad.Expr{names(before, at), names(n.parts, at)}

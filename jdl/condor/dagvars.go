@@ -14,6 +14,8 @@ func (d *dagReader) node(name string, line int) *dagNode {
 	n := d.byName[name]
 	switch {
 	case n != nil:
+	case d.splices[name] != nil && d.splices[name].external:
+		d.fail(line, "say it of its nodes, in its file", "%s is a DAG of its own, whose nodes are nodes of this one", name)
 	case d.splices[name] != nil:
 		d.fail(line, "say it of its nodes, in its file", "%s is a DAG of its own, of which only PARENT and CHILD can tell", name)
 	default:
@@ -86,7 +88,12 @@ func (d *dagReader) vars(rest string, line int) {
 		d.fail(line, `VARS node name="value"`, "VARS is not understood")
 		return
 	}
-	nodes := d.meant(name, line)
+	var nodes []*dagNode
+	if f := d.splices[name]; f != nil && f.external {
+		d.tell(line, "VARS of %s are not used: they are for DAGMan's own job", name)
+	} else {
+		nodes = d.meant(name, line)
+	}
 	for rest != "" && d.err == nil {
 		var name, value string
 		if name, value, rest = d.assignment(rest, line); d.err != nil {
@@ -169,6 +176,11 @@ func (d *dagReader) retry(rest string, line int) {
 			return
 		}
 	}
+	if f := d.splices[name]; f != nil && f.external {
+		f.again(n)
+		d.tell(line, "RETRY of %s is that of its nodes", name)
+		return
+	}
 	for _, node := range d.meant(name, line) {
 		switch {
 		case node != d.last:
@@ -185,6 +197,10 @@ const maxExit = 255
 func (d *dagReader) doneNode(rest string, line int) {
 	if words := strings.Fields(rest); len(words) != 1 {
 		d.fail(line, "DONE node", "DONE is not understood")
+	} else if f := d.splices[words[0]]; f != nil && f.external {
+		for _, n := range f.nodes {
+			n.done = true
+		}
 	} else if n := d.node(words[0], line); n != nil && n == d.last {
 		d.fail(line, "", "the FINAL node %s cannot be DONE", n.name)
 	} else if n != nil {

@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gridbroker/foreign"
+	"gridbroker/jdl"
+	"gridbroker/jdl/classad"
+	"gridbroker/jobs"
+)
+
+// noScripts refuses to hand nodes with scripts to a scheduler: it runs nobody's commands, and does not wait for them.
+func noScripts(all []*jdl.Job) error {
+	for _, j := range all {
+		if j.Scripted() {
+			return usageError(fmt.Errorf("%s: a scheduler runs no PreScript and no PostScript: submit the DAG without --via", foreign.Text(j.Name)))
+		}
+	}
+	return nil
+}
+
+// sayScripts says which commands of a description will run on this machine, once for each.
+func sayScripts(d *deps, all []*jdl.Job) {
+	var commands []string
+	for _, j := range all {
+		for _, s := range []*jdl.Script{j.Pre, j.Post} {
+			if s != nil && !slices.Contains(commands, s.Command) && len(commands) < 100 {
+				commands = append(commands, s.Command)
+			}
+		}
+	}
+	if n := len(commands); n > 0 {
+		more := ""
+		if n > 5 {
+			commands, more = commands[:5], fmt.Sprintf(" and %d more", n-5)
+		}
+		fmt.Fprintf(d.env.Err, "grid: scripts that run on this machine while somebody follows: %s%s\n", foreign.Text(strings.Join(commands, ", ")), more)
+	}
+}
+
+// scriptLosses are the scripts of a job, which no other language has.
+func scriptLosses(j *jdl.Job) (out []*classad.Diagnostic) {
+	if j.Pre != nil {
+		out = append(out, j.Loss("PreScript", "run it in the job's own script", "only JDL has it: %s", j.Pre))
+	}
+	if j.Post != nil {
+		out = append(out, j.Loss("PostScript", "run it in the job's own script", "only JDL has it: %s", j.Post))
+	}
+	if j.NoJob {
+		out = append(out, j.Loss("NoJob", "", "only JDL has nodes without a job"))
+	}
+	return out
+}
+
+// scriptNote says which script of a job is to run.
+func scriptNote(o *jobs.Outcome) string {
+	if owed := jobs.OwesScript(o.Record); owed == "PostScript" {
+		return "its PostScript is to run"
+	}
+	return ""
+}
+
+// scriptTexts are the runs of a job's scripts in its present try.
+func scriptTexts(o *jobs.Outcome) (out []string) {
+	if o.Scripts == nil {
+		return nil
+	}
+	for _, run := range o.Scripts.Runs {
+		text := "PreScript"
+		if run.Post {
+			text = "PostScript"
+		}
+		switch {
+		case run.Ended.IsZero():
+			text += " runs since " + run.Began.Local().Format("15:04:05")
+		case run.ExitCode == nil:
+			text += " is to run again"
+		default:
+			text += fmt.Sprintf(" ended with exit code %d after %s", *run.ExitCode, span(run.Ended.Sub(run.Began)))
+		}
+		if run.Said != "" {
+			text += ": " + run.Said
+		}
+		out = append(out, text)
+	}
+	return out
+}
