@@ -69,7 +69,7 @@ or the token of --token-file.`,
 func agentFlags(d *deps, cmd *cobra.Command, f *agentRunOptions) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.lrms, "lrms", "slurm:", "`URL` of the batch system: "+queueForms(d))
-	fl.StringVar(&f.scheduler, "scheduler", "", "`URL` of the scheduler's API (default: nothing is published, see --listen)")
+	fl.StringVar(&f.scheduler, "scheduler", "", "`URL` of the scheduler's API, or those of its replicas with commas between (default: nothing is published, see --listen)")
 	fl.StringVar(&f.cluster, "cluster", "", "`name` of this cluster at the scheduler")
 	fl.StringVar(&f.queue, "queue", "", "offer nodes of this `queue` only")
 	fl.StringVar(&f.start, "start", "begin", "how guests get their slots: plain, begin, partition, reservation")
@@ -274,27 +274,35 @@ func lrmsReader(d *deps, raw string) (plugins.QueueReader, func() error, error) 
 }
 
 // agentClient speaks to the scheduler with the credential at hand, beside a token where there is one.
+// The URLs of several replicas have commas between them, as those that it returns.
 func agentClient(d *deps, raw string, token bool) (*http.Client, string, error) {
-	u, err := url.Parse(strings.Replace(strings.Replace(raw, "grid+http://", "http://", 1), "grid://", "https://", 1))
-	if err != nil {
-		return nil, "", usageError(err)
-	}
 	t := credential.Wary(&http.Transport{IdleConnTimeout: 2 * time.Minute})
-	switch {
-	case u.Scheme == "https":
-		set, err := trusting(credentialSet(d))
+	var bases []string
+	shown := true
+	for one := range strings.SplitSeq(raw, ",") {
+		u, err := url.Parse(strings.Replace(strings.Replace(strings.TrimSpace(one), "grid+http://", "http://", 1), "grid://", "https://", 1))
 		if err != nil {
-			return nil, "", err
+			return nil, "", usageError(err)
 		}
-		token = token || set.X509 != nil
-		t.DialTLSContext = set.Dialer(unexpired(d, set.X509)).DialTLS
-	case u.Scheme != "http" || !credential.ThisMachine(u.Hostname()):
-		return nil, "", usageError(fmt.Errorf("--scheduler %s: want https://host:port, or http:// on this machine", raw))
+		certificate := false
+		switch {
+		case u.Scheme == "https" && u.Host != "":
+			set, err := trusting(credentialSet(d))
+			if err != nil {
+				return nil, "", err
+			}
+			certificate = set.X509 != nil
+			t.DialTLSContext = set.Dialer(unexpired(d, set.X509)).DialTLS
+		case u.Scheme != "http" || !credential.ThisMachine(u.Hostname()):
+			return nil, "", usageError(fmt.Errorf("--scheduler %s: want https://host:port, or http:// on this machine; several replicas with commas between", raw))
+		}
+		shown = shown && (token || certificate)
+		bases = append(bases, u.Scheme+"://"+u.Host)
 	}
-	if !token {
+	if !shown {
 		return nil, "", &exitError{exitCredential, fmt.Errorf("--scheduler %s: it would not listen to an agent that does not show who it is: name a token's file with --token-file, or, over https, a certificate with X509_USER_CERT and X509_USER_KEY", raw)}
 	}
-	return &http.Client{Transport: t, Timeout: time.Minute, CheckRedirect: noRedirect}, u.Scheme + "://" + u.Host, nil
+	return &http.Client{Transport: t, Timeout: time.Minute, CheckRedirect: noRedirect}, strings.Join(bases, ","), nil
 }
 
 // gridmap reads the subjects of a grid-mapfile: "subject" account.

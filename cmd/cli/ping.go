@@ -64,6 +64,7 @@ func runPing(ctx context.Context, d *deps, urls []string) error {
 		return err
 	}
 	defer backs.Close()
+	urls = replicas(urls)
 	pongs := make([]pong, len(urls))
 	var wg sync.WaitGroup
 	for i, url := range urls {
@@ -71,6 +72,18 @@ func runPing(ctx context.Context, d *deps, urls []string) error {
 	}
 	wg.Wait()
 	return printPongs(d, pongs)
+}
+
+// replicas takes the URLs of a scheduler's replicas, with commas between, apart.
+func replicas(urls []string) (list []string) {
+	for _, raw := range urls {
+		if strings.Contains(raw, ",") && strings.Count(raw, "://") > strings.Count(raw, ",") {
+			list = append(list, strings.Split(raw, ",")...)
+			continue
+		}
+		list = append(list, raw)
+	}
+	return list
 }
 
 // pingAny asks what a URL names, and where that is not there, or no such kind is

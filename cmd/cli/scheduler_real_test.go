@@ -285,17 +285,31 @@ func (s *scene) crashDatabase() {
 }
 
 func (s *scene) submit(name, more string) string {
+	s.jdl(name, more)
+	return s.ids("submit", "--json", "--via", s.url(1), name+".jdl")[0]
+}
+
+// jdl writes a job that notes each time that it runs.
+func (s *scene) jdl(name, more string) {
 	s.write(name+".in", "hello "+name+"\n")
 	s.write(name+".jdl", fmt.Sprintf(`[ JobName = %q; Executable = "/bin/sh"; Arguments = "-c \"cat %s.in; echo x >> %s; sleep 2\""; InputSandbox = {%q}; StdOutput = "out.txt"; OutputSandbox = {"out.txt"}; WallTime = 120; %s ]`,
 		name, name, filepath.Join(s.dir, "ran", name), name+".in", more))
+}
+
+// ids are the jobs that a command tells of.
+func (s *scene) ids(args ...string) (ids []string) {
+	s.t.Helper()
 	var out struct {
 		Jobs []struct{ ID string }
 	}
-	text := s.must("submit", "--json", "--via", s.url(1), name+".jdl")
-	if err := json.Unmarshal([]byte(text), &out); err != nil || len(out.Jobs) != 1 {
+	text := s.must(args...)
+	if err := json.Unmarshal([]byte(text), &out); err != nil || len(out.Jobs) == 0 {
 		s.t.Fatal(err, text)
 	}
-	return out.Jobs[0].ID
+	for _, j := range out.Jobs {
+		ids = append(ids, j.ID)
+	}
+	return ids
 }
 
 // wait follows the jobs to their ends.

@@ -36,8 +36,24 @@ func schedulerURL(flag string, set bool, c config) string {
 	return asScheduler(raw)
 }
 
-// asScheduler is a scheduler's URL in the form that tells it from a CE's.
+// asScheduler is a scheduler's URL in the form that tells it from a CE's, or those of its replicas,
+// with commas between, as one.
 func asScheduler(raw string) string {
+	first, rest, several := strings.Cut(raw, ",")
+	to := oneScheduler(strings.TrimSpace(first))
+	if !several {
+		return to
+	}
+	scheme, _, _ := strings.Cut(to, "://")
+	others := url.Values{}
+	for other := range strings.SplitSeq(rest, ",") {
+		other = strings.TrimPrefix(oneScheduler(strings.TrimSpace(other)), scheme+"://")
+		others.Add("or", strings.TrimRight(other, "/"))
+	}
+	return strings.TrimRight(to, "/") + "?" + strings.ReplaceAll(others.Encode(), "%3A", ":")
+}
+
+func oneScheduler(raw string) string {
 	if rest, ok := strings.CutPrefix(raw, "https://"); ok {
 		return "grid://" + rest
 	}

@@ -21,7 +21,7 @@ import (
 // Config is what the site decides. Zero values stand for the defaults.
 type Config struct {
 	Cluster   string        // its name at the scheduler
-	Scheduler string        // URL of the API; "": nothing is published, brokers ask this agent
+	Scheduler string        // URLs of the API, at each replica, with commas between; "": nothing is published, brokers ask this agent
 	Queue     string        // only nodes of this queue are offered; "": all
 	TTL       time.Duration // of a schedule; default 2 min
 	Poll      time.Duration // at least between two looks; default 1 s
@@ -93,10 +93,11 @@ type Agent struct {
 	pondered           atomic.Bool // and it was since something was foretold
 	deaf               time.Time   // the scheduler takes no beats until then
 	saved              time.Time
-	retry              time.Time  // the scheduler is not asked before
-	failed             int        // times in a row that it did not answer
-	back               chan error // whether it can take news again; nil: nobody waits for that
-	called             time.Time  // when that was last known
+	retry              time.Time     // the scheduler is not asked before
+	failed             int           // times in a row that it did not answer
+	replica            atomic.Uint32 // of those of Conf.Scheduler: which one is asked, modulo their number
+	back               chan error    // whether it can take news again; nil: nobody waits for that
+	called             time.Time     // when that was last known
 	recalled           *memory
 	mu                 sync.Mutex // for what follows, which others read
 	booked             []wire.Booking

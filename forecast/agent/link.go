@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -59,11 +61,39 @@ func (a web) request(ctx context.Context, method, about string, body []byte) (*w
 	return wire.DecodeAck(text, wire.DefaultLimits())
 }
 
-// call asks the scheduler about this cluster's slots.
-func (a web) call(ctx context.Context, method, about string, body []byte) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTime)
+// call asks the scheduler about this cluster's slots: the replica that answered last, as long as it
+// does. Where it is known that one has done nothing the next one is asked at once; where that is in
+// doubt, next time.
+func (a web) call(ctx context.Context, method, about string, body []byte) (text []byte, err error) {
+	all := strings.Split(a.Conf.Scheduler, ",")
+	for range all {
+		at := a.replica.Load()
+		if text, err = a.askAt(ctx, all[int(at)%len(all)], method, about, body); err == nil || len(all) == 1 || ctx.Err() != nil {
+			return text, err
+		}
+		no, refused := errors.AsType[*RefusedError](err)
+		if refused && !unwell(err) {
+			return text, err
+		}
+		a.replica.CompareAndSwap(at, at+1)
+		dial, ok := errors.AsType[*net.OpError](err)
+		undone := method == http.MethodGet || refused && no.Code == http.StatusServiceUnavailable || ok && dial.Op == "dial"
+		if !undone {
+			return text, err
+		}
+	}
+	return text, err
+}
+
+// askAt asks one replica. One that hangs is waited for less long where there are others.
+func (a web) askAt(ctx context.Context, base, method, about string, body []byte) ([]byte, error) {
+	patience := askTime
+	if about != aboutReady && strings.Contains(a.Conf.Scheduler, ",") {
+		patience /= 3
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	to := strings.TrimSuffix(a.Conf.Scheduler, "/") + "/v1/clusters/" + url.PathEscape(a.Conf.Cluster) + about
+	to := strings.TrimSuffix(base, "/") + "/v1/clusters/" + url.PathEscape(a.Conf.Cluster) + about
 	req, err := http.NewRequestWithContext(ctx, method, to, bytes.NewReader(body))
 	if err != nil {
 		return nil, err

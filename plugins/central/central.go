@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"gridbroker/credential"
@@ -59,28 +60,49 @@ func Open(c plugins.Config) (plugins.Submitter, error) {
 	return &Backend{conf: c, clients: map[string]*client{}}, nil
 }
 
+// or is the parameter of a scheduler's URL that names another of its replicas:
+// grid://host:port?or=host:port&or=host:port.
+const or = "or"
+
+// maxReplicas bounds those that a URL names.
+const maxReplicas = 16
+
 // parseURL reads grid://host:port, https://host:port, or, for this machine,
 // grid+http://127.0.0.1:port, and returns the endpoint in the first form or the
-// last, and the address of the API.
-func parseURL(raw string) (endpoint, base string, err error) {
+// last, and the addresses of the API: one, and those of the other replicas that
+// it names.
+func parseURL(raw string) (endpoint string, bases []string, err error) {
 	u, err := url.Parse(raw)
 	if err != nil {
-		return "", "", err
+		return "", nil, err
 	}
 	raw = redacted(raw)
-	if u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "" {
-		return "", "", fmt.Errorf("%s: a scheduler is grid://host:port", raw)
+	others := u.Query()[or]
+	if u.Host == "" || u.User != nil || len(u.Query()) > 1 || u.RawQuery != "" && len(others) == 0 || u.Fragment != "" || strings.Trim(u.Path, "/") != "" || len(others) >= maxReplicas {
+		return "", nil, fmt.Errorf("%s: a scheduler is grid://host:port", raw)
 	}
+	scheme, over := Scheme, "https"
 	switch u.Scheme {
 	case Scheme, "https", "grid+https":
-		return Scheme + "://" + u.Host, "https://" + u.Host, nil
 	case PlainScheme, "http":
-		if h := u.Hostname(); h != "127.0.0.1" && h != "::1" && h != "localhost" {
-			return "", "", fmt.Errorf("%s: without TLS a scheduler is spoken to on this machine only; use grid://", raw)
-		}
-		return PlainScheme + "://" + u.Host, "http://" + u.Host, nil
+		scheme, over = PlainScheme, "http"
+	default:
+		return "", nil, fmt.Errorf("%s: a scheduler is grid://host:port", raw)
 	}
-	return "", "", fmt.Errorf("%s: a scheduler is grid://host:port", raw)
+	endpoint = scheme + "://" + u.Host
+	for i, host := range append([]string{u.Host}, others...) {
+		at, err := url.Parse(over + "://" + host)
+		if err != nil || at.Host != host || host == "" {
+			return "", nil, fmt.Errorf("%s: another replica of the scheduler is named as host:port, and spoken to in the same way", raw)
+		}
+		if h := at.Hostname(); over == "http" && h != "127.0.0.1" && h != "::1" && h != "localhost" {
+			return "", nil, fmt.Errorf("%s: without TLS a scheduler is spoken to on this machine only; use grid://", raw)
+		}
+		if bases = append(bases, at.String()); i > 0 {
+			endpoint += map[bool]string{true: "?", false: "&"}[i == 1] + or + "=" + host
+		}
+	}
+	return endpoint, bases, nil
 }
 
 // redacted is a URL without its password.
@@ -93,20 +115,40 @@ func redacted(raw string) string {
 
 // client speaks to one scheduler.
 type client struct {
-	base, endpoint, host string
-	http                 *http.Client
-	set                  *credential.Set
-	asked                time.Time // when it was last looked whether there is a newer one
+	endpoint string
+	bases    []string      // of the API, at each replica
+	replica  atomic.Uint32 // which of them is asked, modulo their number: one that answered
+	http     *http.Client
+	set      *credential.Set
+	asked    time.Time // when it was last looked whether there is a newer one
 }
 
 // plain tells that nobody has shown who is at the other end, only that it is on
 // this machine.
-func (c *client) plain() bool { return strings.HasPrefix(c.base, "http:") }
+func (c *client) plain() bool { return strings.HasPrefix(c.bases[0], "http:") }
+
+// token is what is shown to one of the replicas; nil: none.
+func (c *client) token(base string) *credential.Token {
+	if t := c.set.Token; t != nil && t.For(base) {
+		return t
+	}
+	return nil
+}
+
+// byToken is the token that some replica is shown; nil: none.
+func (c *client) byToken() *credential.Token {
+	for _, base := range c.bases {
+		if t := c.token(base); t != nil {
+			return t
+		}
+	}
+	return nil
+}
 
 // owner is whom the scheduler takes us for, as whom it shows us our jobs; it stays
 // the same when the credential is renewed.
 func (c *client) owner() string {
-	if t := c.set.Token; t != nil && t.For(c.base) {
+	if t := c.byToken(); t != nil {
 		if t.Subject() == "" {
 			return ""
 		}
@@ -134,7 +176,7 @@ const answerTime = time.Minute
 const dialTime = 10 * time.Second
 
 func (b *Backend) client(raw string) (*client, error) {
-	endpoint, base, err := parseURL(raw)
+	endpoint, bases, err := parseURL(raw)
 	if err != nil {
 		return nil, &plugins.Error{Kind: plugins.Invalid, Op: "use", Endpoint: redacted(raw), Err: err}
 	}
@@ -153,10 +195,12 @@ func (b *Backend) client(raw string) (*client, error) {
 		had.asked = now
 		return had, nil
 	}
-	u, _ := url.Parse(base)
-	c := &client{base: base, endpoint: endpoint, host: u.Hostname(), set: set, asked: now}
+	c := &client{bases: bases, endpoint: endpoint, set: set, asked: now}
+	if had != nil {
+		c.replica.Store(had.replica.Load())
+	}
 	t := credential.Wary(&http.Transport{MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute, DialContext: (&net.Dialer{Timeout: dialTime}).DialContext})
-	if u.Scheme == "https" {
+	if !c.plain() {
 		if set.Trust == nil {
 			return nil, &plugins.Error{Kind: plugins.Credential, Op: "use", Endpoint: endpoint, Said: "no certificate authorities to trust", Hint: "set X509_CERT_DIR"}
 		}

@@ -80,21 +80,52 @@ func weight(text []byte) (n int) {
 type question struct {
 	op           string // what is being done, for messages
 	method, path string
-	body         []byte // nil: none
-	file         bool   // the answer is one, and may take longer than a document
+	body         []byte        // nil: none
+	file         bool          // the answer is one, and may take longer than a document
+	patience     time.Duration // with which an answer is waited for
 }
 
-func (c *client) raw(ctx context.Context, q question) ([]byte, error) {
+// raw asks the replica that answered last, and where it does not the others in turn: where it is
+// known to have done nothing, or what is asked does nothing twice. Else they are asked next time.
+func (c *client) raw(ctx context.Context, q question) (text []byte, err error) {
+	again := q.method == http.MethodGet || twice(q.op)
+	for left := len(c.bases); left > 0; left-- {
+		at := c.replica.Load()
+		q.patience = answerTime
+		if again && left > 1 {
+			q.patience /= 4
+		}
+		text, err = c.ask(ctx, c.bases[int(at)%len(c.bases)], q)
+		e, failed := errors.AsType[*plugins.Error](err)
+		if !failed || ctx.Err() != nil || !elsewhere(e) {
+			return text, err
+		}
+		c.replica.CompareAndSwap(at, at+1)
+		if e.Kind == plugins.Uncertain && !again {
+			return text, err
+		}
+	}
+	return text, err
+}
+
+// elsewhere tells whether another replica may answer what this one did not.
+func elsewhere(e *plugins.Error) bool {
+	_, bad := errors.AsType[senseless](e)
+	return !bad && (e.Kind == plugins.Uncertain || e.Kind == plugins.Unavailable && !errors.Is(e, errBusy))
+}
+
+// ask asks one replica.
+func (c *client) ask(ctx context.Context, base string, q question) ([]byte, error) {
 	var wrote atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { wrote.Store(true) }})
-	req, err := http.NewRequestWithContext(ctx, q.method, c.base+q.path, nil)
+	req, err := http.NewRequestWithContext(ctx, q.method, base+q.path, nil)
 	if err != nil {
 		return nil, &plugins.Error{Kind: plugins.Invalid, Op: q.op, Endpoint: c.endpoint, Err: err}
 	}
 	if q.body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	if t := c.set.Token; t != nil && t.For(c.base) {
+	if t := c.token(base); t != nil {
 		req.Header.Set("Authorization", "Bearer "+t.Raw())
 	}
 	resp, text, err := c.heard(req, q)
@@ -117,13 +148,13 @@ func (c *client) heard(req *http.Request, q question) (*http.Response, []byte, e
 	ctx, stop := context.WithCancelCause(req.Context())
 	defer stop(nil)
 	late := func() { stop(plugins.ErrSlow) }
-	timer := time.AfterFunc(answerTime, late)
+	timer := time.AfterFunc(q.patience, late)
 	defer timer.Stop()
 	req = req.WithContext(ctx)
 	if q.body != nil {
 		req.ContentLength = int64(len(q.body))
 		req.GetBody = func() (io.ReadCloser, error) {
-			return &sending{plugins.Sent{Reader: bytes.NewReader(q.body), Pace: plugins.Pace{Grace: answerTime}}, timer}, nil
+			return &sending{plugins.Sent{Reader: bytes.NewReader(q.body), Pace: plugins.Pace{Grace: q.patience}}, timer, q.patience}, nil
 		}
 		req.Body, _ = req.GetBody()
 	}
@@ -135,9 +166,9 @@ func (c *client) heard(req *http.Request, q question) (*http.Response, []byte, e
 		from := io.Reader(resp.Body)
 		if q.file && timer.Stop() {
 			most = maxFile
-			from = &plugins.Paced{From: resp.Body, Grace: answerTime, End: late}
+			from = &plugins.Paced{From: resp.Body, Grace: q.patience, End: late}
 		} else {
-			timer.Reset(answerTime)
+			timer.Reset(q.patience)
 		}
 		text, err = io.ReadAll(io.LimitReader(from, most+1))
 	}
@@ -154,12 +185,13 @@ func (c *client) heard(req *http.Request, q question) (*http.Response, []byte, e
 // time, and all in time.
 type sending struct {
 	plugins.Sent
-	timer *time.Timer
+	timer    *time.Timer
+	patience time.Duration
 }
 
 // Read implements io.Reader.
 func (t *sending) Read(p []byte) (int, error) {
-	t.timer.Reset(answerTime)
+	t.timer.Reset(t.patience)
 	return t.Sent.Read(p)
 }
 
@@ -196,6 +228,9 @@ const (
 // Error implements error.
 func (s senseless) Error() string { return string(s) }
 
+// errBusy is the cause where the scheduler says that we ask too often.
+var errBusy = errors.New("too many requests")
+
 // errGone is the cause where the scheduler has nothing of that name.
 var errGone = errors.New("not there")
 
@@ -223,6 +258,9 @@ func (c *client) verdict(op string, resp *http.Response, text []byte) error {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		e.Kind = plugins.Credential
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		if resp.StatusCode == http.StatusTooManyRequests {
+			e.Err = errBusy
+		}
 		e.Kind, e.RetryIn = plugins.Unavailable, max(time.Second, plugins.RetryAfter(resp.Header, time.Second))
 	case http.StatusInternalServerError, http.StatusBadGateway, http.StatusGatewayTimeout:
 		e.Kind = plugins.Uncertain
@@ -264,9 +302,11 @@ func (c *client) insist(ctx context.Context, until time.Time, op, method, path s
 	}
 }
 
-// twice tells what may be asked for twice: jobs are known by their keys, and who has
-// ended does not end again.
-func twice(op string) bool { return op == "submit" || op == "cancel" }
+// twice tells what may be asked for twice: jobs are known by their keys, who has
+// ended does not end again, and a question changes nothing.
+func twice(op string) bool {
+	return op == "submit" || op == "cancel" || op == "status" || op == "find" || op == "renew"
+}
 
 // waited tells whether a time has gone by in which nobody has given up.
 func waited(ctx context.Context, d time.Duration) bool {

@@ -239,7 +239,7 @@ func (b *Backend) Renew(ctx context.Context, hs []plugins.Handle) []error {
 // renew delegates anew; who shows a token shows the one that he has now: until it runs out the
 // scheduler begins his jobs.
 func (c *client) renew(ctx context.Context) error {
-	if t := c.set.Token; t != nil && t.For(c.base) {
+	if c.byToken() != nil {
 		return unsent(c.do(ctx, "renew", "POST", "/v1/jobs/status", map[string]any{}, nil))
 	}
 	return c.delegate(ctx, time.Now().Add(patience))
