@@ -31,8 +31,8 @@ type File struct {
 	client  *http.Client
 	url     string
 	size    int64
-	version string // what the server says; "": nothing
-	opened  string // names this opening where the server names no version
+	stamp   stamp
+	version string // names the content
 	wait    time.Duration
 }
 
@@ -45,6 +45,7 @@ func Open(ctx context.Context, client *http.Client, url string, wait time.Durati
 	if err != nil {
 		return nil, err
 	}
+	req.Header.Set("Accept-Encoding", "identity")
 	resp, err := client.Do(req)
 	if err != nil {
 		return nil, err
@@ -53,28 +54,62 @@ func Open(ctx context.Context, client *http.Client, url string, wait time.Durati
 	if resp.StatusCode != http.StatusOK {
 		return nil, &StatusError{url, resp.Status}
 	}
+	if err := packed(url, resp); err != nil {
+		return nil, err
+	}
 	if resp.ContentLength < 0 || !strings.Contains(resp.Header.Get("Accept-Ranges"), "bytes") {
 		return nil, &StatusError{url, "the server tells no size or serves no ranges"}
 	}
-	f := &File{client: client, url: url, size: resp.ContentLength, version: version(resp), wait: wait}
-	if f.version == "" { // another file of this size would look the same
-		f.opened = rand.Text()
+	s := stampOf(resp)
+	return &File{client: client, url: url, size: resp.ContentLength, stamp: s, version: s.version(resp.Header.Get("Date")), wait: wait}, nil
+}
+
+// packed says that an answer is not the bytes of a file, but these in another form.
+func packed(url string, resp *http.Response) error {
+	if form := resp.Header.Get("Content-Encoding"); form != "" && form != "identity" {
+		return &StatusError{url, "the server sends the file as " + form}
 	}
-	return f, nil
+	return nil
 }
 
 // maxVersion bounds what a server may call a version, in bytes.
 const maxVersion = 1024
 
-// version names the content: the strong ETag, else the time of the last change.
-func version(resp *http.Response) string {
-	if tag := resp.Header.Get("ETag"); tag != "" && !strings.HasPrefix(tag, "W/") && len(tag) <= maxVersion {
-		return tag
+// stamp is what a server says of a content: its strong ETag and the time of its last change, or "".
+type stamp struct{ tag, modified string }
+
+func stampOf(resp *http.Response) (s stamp) {
+	if tag := resp.Header.Get("ETag"); !strings.HasPrefix(tag, "W/") && len(tag) <= maxVersion {
+		s.tag = tag
 	}
 	if at := resp.Header.Get("Last-Modified"); len(at) <= maxVersion {
-		return at
+		s.modified = at
 	}
-	return ""
+	return s
+}
+
+// is tells whether an answer with the other stamp is of the same content. One with an ETag need
+// not say when it changed, but if it does that must agree: some servers have one ETag for all.
+func (s stamp) is(other stamp) bool {
+	return s.tag == other.tag && (s.modified == other.modified || s.tag != "" && (s.modified == "" || other.modified == ""))
+}
+
+// settled is how long before the answer a file must have changed last for the time of that, in
+// seconds, to name its content: until then it may change once more in the same second.
+const settled = 2 * time.Second
+
+// version names a content, by what the server said at a time; what it names too little of is
+// called by a name of its own, as another content would look the same.
+func (s stamp) version(date string) string {
+	if s.tag != "" {
+		return strings.TrimSpace(s.tag + " " + s.modified)
+	}
+	at, err := http.ParseTime(s.modified)
+	now, err2 := http.ParseTime(date)
+	if err != nil || err2 != nil || now.Sub(at) < settled {
+		return rand.Text()
+	}
+	return s.modified
 }
 
 // Size returns the file's size in bytes.
@@ -82,7 +117,7 @@ func (f *File) Size() int64 { return f.size }
 
 // Version names the content: as the server does, or, of one that names none, as what
 // was there when it was opened.
-func (f *File) Version() string { return f.version + f.opened + " " + strconv.FormatInt(f.size, 10) }
+func (f *File) Version() string { return f.version + " " + strconv.FormatInt(f.size, 10) }
 
 // ReadAt fetches a range.
 func (f *File) ReadAt(p []byte, off int64) (int, error) {
@@ -96,6 +131,7 @@ func (f *File) ReadAt(p []byte, off int64) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	req.Header.Set("Accept-Encoding", "identity")
 	req.Header.Set("Range", fmt.Sprintf("bytes=%d-%d", off, off+int64(len(want))-1))
 	resp, err := f.client.Do(req)
 	if err != nil {
@@ -105,7 +141,10 @@ func (f *File) ReadAt(p []byte, off int64) (int, error) {
 	if resp.StatusCode != http.StatusPartialContent {
 		return 0, &StatusError{f.url, resp.Status}
 	}
-	if version(resp) != f.version || !strings.HasPrefix(resp.Header.Get("Content-Range"), fmt.Sprintf("bytes %d-", off)) ||
+	if err := packed(f.url, resp); err != nil {
+		return 0, err
+	}
+	if !f.stamp.is(stampOf(resp)) || !strings.HasPrefix(resp.Header.Get("Content-Range"), fmt.Sprintf("bytes %d-", off)) ||
 		!strings.HasSuffix(resp.Header.Get("Content-Range"), fmt.Sprintf("/%d", f.size)) {
 		return 0, &ChangedError{f.url}
 	}

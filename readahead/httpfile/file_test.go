@@ -212,13 +212,102 @@ func TestHostileReaders(t *testing.T) {
 
 // What a server calls a version is bounded; a long one names nothing.
 func TestVersionsAreBounded(t *testing.T) {
-	for tag, want := range map[string]string{`"v"`: `"v"`, `W/"v"`: "then", strings.Repeat("a", 2000): "then", "": "then"} {
-		if got := version(&http.Response{Header: http.Header{"Etag": {tag}, "Last-Modified": {"then"}}}); got != want {
+	long := strings.Repeat("a", 2000)
+	for tag, want := range map[string]stamp{`"v"`: {`"v"`, "then"}, `W/"v"`: {"", "then"}, long: {"", "then"}, "": {"", "then"}} {
+		if got := stampOf(&http.Response{Header: http.Header{"Etag": {tag}, "Last-Modified": {"then"}}}); got != want {
 			t.Errorf("%.20q: %.20q", tag, got)
 		}
 	}
-	if got := version(&http.Response{Header: http.Header{"Last-Modified": {strings.Repeat("a", 2000)}}}); got != "" {
+	if got := stampOf(&http.Response{Header: http.Header{"Last-Modified": {long}}}); got != (stamp{}) {
 		t.Errorf("%.20q", got)
+	}
+}
+
+// shifty changes its file under one ETag, or without one, and says when, to the second.
+type shifty struct {
+	tag      string
+	fill     byte
+	modified time.Time
+	packed   bool
+}
+
+func (o *shifty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if o.tag != "" {
+		w.Header().Set("ETag", o.tag)
+	}
+	if o.packed {
+		w.Header().Set("Content-Encoding", "gzip")
+	}
+	http.ServeContent(w, r, "a.bin", o.modified, bytes.NewReader(bytes.Repeat([]byte{o.fill}, 3000)))
+}
+
+// Nothing of an older content is delivered where the time of the last change tells it from the newer one: not
+// under one ETag, and not where both are of one second, as a file that changed a moment ago may change again.
+func TestTimeOfTheLastChange(t *testing.T) {
+	now := time.Now()
+	for what, c := range map[string]struct {
+		tag           string
+		first, second time.Time
+	}{
+		"one ETag":          {`"same"`, now.Add(-time.Hour), now.Add(-time.Minute)},
+		"within one second": {"", now, now},
+	} {
+		o := &shifty{tag: c.tag, fill: 1, modified: c.first}
+		source := httptest.NewServer(o)
+		t.Cleanup(source.Close)
+		cache, err := readahead.Open(t.TempDir(), readahead.Options{Portion: 1000, Quota: 100_000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { cache.Close() })
+		s := httptest.NewServer(&Server{Cache: cache, Client: source.Client(), Origins: []string{source.URL + "/data/"}, Wait: time.Second})
+		t.Cleanup(s.Close)
+		for _, fill := range []byte{1, 2} {
+			if fill == 2 {
+				o.fill, o.modified = fill, c.second
+			}
+			if code, body := get(t, s.URL, source.URL+"/data/a.bin", "", "bytes=100-2900"); code != 206 || bytes.ContainsFunc(body, func(r rune) bool { return r != rune(fill) }) {
+				t.Errorf("%s: status %d, %v where all is %d", what, code, body[:min(3, len(body))], fill)
+			}
+		}
+	}
+}
+
+// Who is asked for a part of a file and sends it without the time of its last change names it by its ETag.
+func TestPartsWithoutTime(t *testing.T) {
+	o := &shifty{tag: `"one"`, fill: 1, modified: time.Now().Add(-time.Hour)}
+	source := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			o.modified = time.Time{}
+		}
+		o.ServeHTTP(w, r)
+	}))
+	defer source.Close()
+	f, err := Open(t.Context(), source.Client(), source.URL, time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := f.ReadAt(make([]byte, 10), 5); n != 10 || err != nil {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+}
+
+// A file that comes packed is refused: what was asked for are the bytes of the file.
+func TestPackedFilesAreRefused(t *testing.T) {
+	o := &shifty{tag: `"one"`, fill: 1, packed: true}
+	source := httptest.NewServer(o)
+	defer source.Close()
+	if _, err := Open(t.Context(), source.Client(), source.URL, time.Second); err == nil || !strings.Contains(err.Error(), "gzip") {
+		t.Errorf("packed: %v", err)
+	}
+	o.packed = false
+	f, err := Open(t.Context(), source.Client(), source.URL, time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.packed = true
+	if n, err := f.ReadAt(make([]byte, 10), 0); n > 0 || err == nil {
+		t.Errorf("packed later: %d bytes, %v", n, err)
 	}
 }
 
