@@ -88,7 +88,8 @@ func (f *following) bringOutputs(ctx context.Context, o *Outcome, s *jdl.Script)
 }
 
 // layAt is where a file of the job's is laid; "": nowhere. What the description names takes the place of what lies there,
-// as with HTCondor; what the job leaves beside that only of what was made since the DAG began, and never that of a script.
+// as with HTCondor; what the job leaves beside that only of what was made since the DAG began, and never that of a script;
+// hidden files stay away.
 func layAt(s *jdl.Script, name string, job *jdl.Job, began time.Time) string {
 	if !filepath.IsLocal(name) {
 		return ""
@@ -100,7 +101,7 @@ func layAt(s *jdl.Script, name string, job *jdl.Job, began time.Time) string {
 		}
 	}
 	if !named {
-		if s.Rest == "" {
+		if s.Rest == "" || strings.HasPrefix(name, ".") || strings.Contains(name, "/.") { // what a shell, SSH or git would heed
 			return ""
 		}
 		at = filepath.Join(s.Rest, name)

@@ -21,8 +21,12 @@ func noScripts(all []*jdl.Job) error {
 	return nil
 }
 
-// sayScripts says which commands of a description will run on this machine, once for each.
-func sayScripts(d *deps, all []*jdl.Job) {
+// mayRun refuses descriptions that name commands for this machine, unless the user has said that they may run: who is
+// given a description may not have read it.
+func (f *submitOptions) mayRun(all []*jdl.Job) error {
+	if f.scripts || f.dryRun {
+		return nil
+	}
 	var commands []string
 	for _, j := range all {
 		for _, s := range []*jdl.Script{j.Pre, j.Post} {
@@ -31,13 +35,15 @@ func sayScripts(d *deps, all []*jdl.Job) {
 			}
 		}
 	}
-	if n := len(commands); n > 0 {
-		more := ""
-		if n > 5 {
-			commands, more = commands[:5], fmt.Sprintf(" and %d more", n-5)
-		}
-		fmt.Fprintf(d.env.Err, "grid: scripts that run on this machine while somebody follows: %s%s\n", foreign.Text(strings.Join(commands, ", ")), more)
+	n := len(commands)
+	if n == 0 {
+		return nil
 	}
+	more := ""
+	if n > 5 {
+		commands, more = commands[:5], fmt.Sprintf(" and %d more", n-5)
+	}
+	return usageError(fmt.Errorf("scripts of its nodes would run on this machine as you: %s%s\n    look at them, then: grid submit --scripts", foreign.Text(strings.Join(commands, ", ")), more))
 }
 
 // scriptLosses are the scripts of a job, which no other language has.

@@ -24,6 +24,7 @@ type submitOptions struct {
 	planning
 	dryRun  bool
 	wait    bool
+	scripts bool
 	timeout time.Duration
 	scouts  int
 	via     via
@@ -51,7 +52,9 @@ them at most. With --wait the others are sent when one of these has ended well
 there, has been running for a minute, or has been queued for ten; without --wait
 they go to resources that are known, if any are. So a site that fails every job
 at once costs five jobs and not the whole sweep. --scouts N sets another number,
---scouts 0 none.`,
+--scouts 0 none.
+
+A DAG whose nodes have scripts, which run on this machine as you, needs --scripts.`,
 		Example: `  grid submit job.jdl
   grid submit --dry-run --policy fastest-queue job.jdl
   grid submit --wait --site 'cern*' sweep.jdl && grid output --since 1h
@@ -72,6 +75,7 @@ at once costs five jobs and not the whole sweep. --scouts N sets another number,
 	f.register(cmd.Flags())
 	cmd.Flags().BoolVarP(&f.dryRun, "dry-run", "n", false, "show the plan and send nothing")
 	cmd.Flags().BoolVarP(&f.wait, "wait", "w", false, "follow the jobs to their end")
+	cmd.Flags().BoolVar(&f.scripts, "scripts", false, "let the scripts of a DAG's nodes run on this machine, as you")
 	timeoutVar(cmd.Flags(), &f.timeout)
 	cmd.Flags().IntVar(&f.scouts, "scouts", 0, "send at most `N` jobs to a resource that is not known to run jobs; 0: no limit (default 5)")
 	cmd.Flags().StringVar(&f.via.url, "via", "", "hand the jobs to the central scheduler at this `URL`, grid://host:port, or those of its replicas with commas between; \"\": to none")
@@ -86,7 +90,7 @@ func runSubmit(ctx context.Context, d *deps, args []string, f submitOptions) err
 		return err
 	}
 	all := jobsOf(files)
-	if err := prioritise(all, f.priority); err != nil {
+	if err := cmp.Or(prioritise(all, f.priority), f.mayRun(all)); err != nil {
 		return err
 	}
 	n := needs{records: mustRecords, services: true, scouts: scouting{on: true, follow: f.wait, set: f.scoutsSet, most: f.scouts}}
@@ -112,7 +116,6 @@ func runSubmit(ctx context.Context, d *deps, args []string, f submitOptions) err
 	if err := pinImages(ctx, d, all); err != nil {
 		return err
 	}
-	sayScripts(d, all)
 	rs, err := sendPlan(ctx, d, s, p, files)
 	if f.via.orDirect {
 		sayDirect(d, f.via, rs)
