@@ -288,6 +288,9 @@ func (s *sweep) within(at, until, most int64) bool {
 	if s.sum >= s.want && s.holds() {
 		return true
 	}
+	if s.known != nil && !s.p.reserved {
+		return s.rising(at, until)
+	}
 	e, here, ok := s.p.releases.at(s.p.releases.after(at))
 	for ok && int64(e.key) < until {
 		for s.at = int64(e.key); ok && int64(e.key) == s.at; e, here, ok = s.p.releases.at(here) {

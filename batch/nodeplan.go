@@ -14,6 +14,7 @@ type nodePlan struct {
 	sweep     berths // memory for the method of this name, with what swept says
 	swept     swept
 	known     []stretch // the same, where it goes by days
+	rises     rises     // memory for rising
 	ws        windows   // memory for wide
 	rooms     rooms
 	later     later
