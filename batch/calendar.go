@@ -20,6 +20,7 @@ type calendar struct {
 	open      []uint64 // of the question asked last: the nodes that may do
 	kept      []uint64 // memory for nodes
 	none      []uint64 // no node
+	ahead     ahead
 }
 
 // Bounds of a calendar: its days, its size in words, and how many days a job of
@@ -194,7 +195,7 @@ func (c *calendar) nodes(s *sweep, at int64) (count int) {
 		}
 	}
 	if s.own == nil {
-		c.close(today+1, last)
+		c.pass(today+1, last)
 	} else { // what its own place fills is not full
 		split := max(today, min(last, c.at(s.until)))
 		if c.close(today+1, split); split == today {
@@ -253,6 +254,7 @@ func (c *calendar) wipe(node int32) {
 // byDay is search day by day.
 func (s *sweep) byDay(end int64) int64 {
 	c := s.calendar
+	c.ahead.asked = 0
 	s.memory()
 	for at := s.at; at < end; {
 		if c.at(at) == c.days {
