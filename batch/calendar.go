@@ -290,7 +290,7 @@ func (s *sweep) within(at, until, most int64) bool {
 	if s.sum >= s.want && s.holds() {
 		return true
 	}
-	if s.known != nil && !s.p.reserved {
+	if !s.p.reserved {
 		return s.rising(at, until)
 	}
 	e, here, ok := s.p.releases.at(s.p.releases.after(at))

@@ -9,15 +9,15 @@ type rises []uint64
 // nodeBits is how many bits the number of the node has.
 const nodeBits = 32
 
-// add takes in those of a node after a time and before another, up to which its stretch
-// is known.
-func (r *rises) add(t *timeline, node int32, s *stretch, at, until int64) {
+// add takes in those of a node after a time and before another, behind which the first of
+// its steps has a place.
+func (r *rises) add(t *timeline, node, behind int32, at, until int64) {
 	note := func(rise int64) {
 		if at < rise && rise < until {
 			*r = append(*r, uint64(rise-at)<<nodeBits|uint64(node))
 		}
 	}
-	for i := int(s.first) - 1; i >= 0 && t.steps[i] > at; i-- {
+	for i := int(behind) - 1; i >= 0 && t.steps[i] > at; i-- {
 		note(t.steps[i])
 	}
 	for i := range t.closed {
@@ -29,7 +29,15 @@ func (r *rises) add(t *timeline, node int32, s *stretch, at, until int64) {
 // nodes that may do: there alone does it give the job more room.
 func (s *sweep) rising(at, until int64) bool {
 	list := s.p.rises[:0]
-	s.candidates(func(node int32) { list.add(&s.p.nodes[node], node, &s.known[node], at, until) })
+	s.candidates(func(node int32) {
+		t := &s.p.nodes[node]
+		if s.known != nil {
+			list.add(t, node, s.known[node].first, at, until)
+			return
+		}
+		t.learn()
+		list.add(t, node, int32(t.past(until)), at, until)
+	})
 	s.p.rises = list
 	slices.Sort(list)
 	for i := 0; i < len(list); {
