@@ -43,11 +43,11 @@ func (c *cluster) asPlanned(now time.Time, jobs []batch.Job, rows map[string][]s
 		if f == nil || !waits(f) {
 			continue
 		}
-		odd := strings.Contains(f[13], "*") || f[17] == "USER" || parted[j.Queue] ||
+		odd := strings.Contains(f[13], "*") || f[17] == "USER" || f[17] == "TOPO" || parted[j.Queue] ||
 			j.GPUs > 0 && slices.ContainsFunc(j.Features, func(name string) bool { return mixed[name] })
 		if at := plan(f); odd && at.After(now) {
 			j.Begin = later(j.Begin, at)
-		} else if f[17] == "USER" && at.IsZero() {
+		} else if (f[17] == "USER" || f[17] == "TOPO") && at.IsZero() {
 			j.Exclusive = true // others may have what is free of a node
 		}
 	}

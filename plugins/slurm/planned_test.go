@@ -18,6 +18,7 @@ func TestAsPlanned(t *testing.T) {
 		{"plain", nil, "PartitionName=short MaxCPUsPerNode=UNLIMITED", 0},
 		{"nodes of the user's own jobs alone, not planned", map[byte]string{'h': "USER", 'S': "N/A"}, "", 0},
 		{"nodes of the user's own jobs alone", map[byte]string{'h': "USER"}, "", 1795753500},
+		{"blocks of nodes of the job's own", map[byte]string{'h': "TOPO"}, "", 1795753500},
 		{"a part of each node", nil, "PartitionName=short MaxCPUsPerNode=4", 1795753500},
 		{"a part of each node, not planned", map[byte]string{'S': "N/A"}, "PartitionName=short MaxCPUsPerNode=4", 0},
 		{"planned for now", map[byte]string{'h': "USER", 'S': "1795753387"}, "", 0},

@@ -71,9 +71,10 @@ func config(text string) settings {
 	return c
 }
 
-// recent is the version from which on Slurm's backfill is taken to do as 24.11's: versions
-// between it and 22.05 were not looked at (see batch.Slurm.Recent).
-const recent = 23.02
+// recent is the version from which on Slurm's backfill is taken to do as 24.11's (see
+// batch.Slurm.Recent). Of the rules that differ from 22.05's, Slurm's change logs date two
+// after 24.05.3: ends rounded up (24.05.4) and the test of when a job will run (24.11.0).
+const recent = 24.11
 
 // version is Slurm's, major and minor, as a number; 0: it does not say.
 func (c settings) version() float64 {

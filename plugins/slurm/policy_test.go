@@ -41,6 +41,8 @@ SuspendTime             = INFINITE
 		"what is left out": {plain + "PreemptType = preempt/other\nSchedulerParameters = defer,bf_licenses\nPriorityFlags = DEPTH_OBLIVIOUS,ACCRUE_ALWAYS\nSelectType = select/linear\nPriorityWeightTRES = CPU=100\n",
 			batch.Slurm{Multifactor: weights}, []string{"PreemptType=preempt/other", "PriorityFlags=ACCRUE_ALWAYS", "PriorityWeightTRES=CPU=100", "SelectType=select/linear", "bf_licenses", "defer"}, false},
 		"places that end late":  {"SLURM_VERSION           = 24.11.5\n", batch.Slurm{Recent: true}, nil, false},
+		"later ones, too":       {"SLURM_VERSION           = 25.05.1\n", batch.Slurm{Recent: true}, nil, false},
+		"none that is older":    {"SLURM_VERSION           = 24.05.3\n", batch.Slurm{}, nil, false},
 		"places that end early": {"SLURM_VERSION           = 22.05.8\n", batch.Slurm{}, nil, false},
 		"basic priority":        {"PriorityType = priority/basic\nPriorityWeightAge = 9\n", batch.Slurm{}, nil, false},
 	} {

@@ -244,7 +244,7 @@ func nodeUp(state string) bool {
 	}
 	for _, f := range flags[1:] {
 		switch f {
-		case "DRAIN", "FAIL", "NOT_RESPONDING", "INVALID_REG", "REBOOT_ISSUED", "POWERING_DOWN", "DOWN":
+		case "DRAIN", "FAIL", "NOT_RESPONDING", "INVALID_REG", "REBOOT_ISSUED", "POWERING_DOWN", "DOWN", "BLOCKED":
 			return false
 		}
 	}

@@ -84,7 +84,7 @@ func TestNodes(t *testing.T) {
 		t.Errorf("%+v", n)
 	}
 	for state, up := range map[string]bool{
-		"IDLE": true, "MIXED": true, "ALLOCATED": true, "IDLE+CLOUD": true, "DOWN": false, "IDLE*": false, "IDLE+DRAIN": false, "MIXED+DRAIN": false, "UNKNOWN+DRAIN+INVALID_REG": false, "": false, "FUTURE": false,
+		"IDLE": true, "MIXED": true, "ALLOCATED": true, "IDLE+CLOUD": true, "DOWN": false, "IDLE*": false, "IDLE+DRAIN": false, "IDLE+BLOCKED": false, "MIXED+DRAIN": false, "UNKNOWN+DRAIN+INVALID_REG": false, "": false, "FUTURE": false,
 	} {
 		if nodeUp(state) != up {
 			t.Errorf("%s: up %v", state, !up)
