@@ -23,6 +23,7 @@ type slowNodes struct {
 	waiting []batch.Job
 	running []slowHeld
 	places  []slowHeld
+	kept    []slowHeld // by reservations, which no job may use
 	starts  []string
 	last    int64 // slurm: the last pass
 	dirty   bool
@@ -59,7 +60,7 @@ func (s *slowNodes) free(n batch.Node, j batch.Job, at int64) int {
 		}
 	}
 	cpus, memory, disk, gpus, used := n.CPUs, n.Memory, n.Disk, n.GPUs, false
-	for k, list := range [][]slowHeld{s.running, s.places} {
+	for k, list := range [][]slowHeld{s.running, s.places, s.kept} {
 		for _, h := range list {
 			p := h.on[n.Name]
 			if k == 1 && p > 0 && s.policy.Name == "slurm" && h.from <= at && at < h.to {
@@ -83,7 +84,7 @@ func (s *slowNodes) free(n batch.Node, j batch.Job, at int64) int {
 // room is the least of it over the time of the job.
 func (s *slowNodes) room(n batch.Node, j batch.Job, at int64) int {
 	least := s.free(n, j, at)
-	for _, list := range [][]slowHeld{s.running, s.places} {
+	for _, list := range [][]slowHeld{s.running, s.places, s.kept} {
 		for _, h := range list {
 			if h.on[n.Name] > 0 && h.from > at && h.from < at+s.limit(j) {
 				least = min(least, s.free(n, j, h.from))
@@ -134,7 +135,7 @@ func (s *slowNodes) fit(j batch.Job, at int64) map[string]int {
 // earliest tries now and every time at which something ends.
 func (s *slowNodes) earliest(j batch.Job) (int64, map[string]int) {
 	times := []int64{s.now}
-	for _, list := range [][]slowHeld{s.running, s.places} {
+	for _, list := range [][]slowHeld{s.running, s.places, s.kept} {
 		for _, h := range list {
 			times = append(times, h.to)
 		}
@@ -242,17 +243,42 @@ func (s *slowNodes) order() []batch.Job {
 
 // run goes from event to event until nothing runs and nothing can start.
 func (s *slowNodes) run(depth int) {
-	s.pass(depth)
-	for len(s.running) > 0 {
-		next := 0
+	for s.pass(depth); ; s.pass(depth) {
+		next, at := -1, int64(1)<<60
 		for i := range s.running {
-			if s.running[i].to < s.running[next].to {
-				next = i
+			if s.running[i].to < at {
+				next, at = i, s.running[i].to
 			}
 		}
-		s.now = s.running[next].to
-		s.running = slices.Delete(s.running, next, next+1)
-		s.pass(depth)
+		for _, h := range s.kept { // something may begin when one begins or ends
+			for _, edge := range []int64{h.from, h.to} {
+				if edge > s.now && edge < at && len(s.waiting) > 0 {
+					next, at = -1, edge
+				}
+			}
+		}
+		if at == 1<<60 {
+			return
+		}
+		if s.now = at; next >= 0 {
+			s.running = slices.Delete(s.running, next, next+1)
+		}
+	}
+}
+
+// reserve makes reservations that no job may use, of some nodes or of a part of them.
+func (s *slowNodes) reserve() {
+	for _, r := range s.state.Reservations {
+		h := slowHeld{from: r.Start.Unix(), to: r.End.Unix(), on: map[string]int{}}
+		for _, n := range s.state.Nodes {
+			if !slices.Contains(r.Nodes, n.Name) {
+				continue
+			}
+			if h.on[n.Name] = n.CPUs; r.Each > 0 {
+				h.on[n.Name] = min(r.Each, n.CPUs)
+			}
+		}
+		s.kept = append(s.kept, h)
 	}
 }
 
@@ -292,7 +318,8 @@ func name(rng *rand.Rand, s *batch.State) {
 	}
 }
 
-// TestNodeOracle compares starts and nodes with those of the slow scheduler.
+// TestNodeOracle compares starts and nodes with those of the slow scheduler: with named nodes,
+// jobs of tasks, and reservations that no job may use, of nodes or of a part of them.
 func TestNodeOracle(t *testing.T) {
 	testbed.Computes(t)
 	started := 0
@@ -300,6 +327,19 @@ func TestNodeOracle(t *testing.T) {
 		s := plainScene(seed)
 		if seed%5 == 4 {
 			name(rand.New(rand.NewPCG(seed, 29)), &s)
+		}
+		if seed%5 == 2 {
+			rng := rand.New(rand.NewPCG(seed, 53))
+			for i := range 1 + rng.IntN(3) {
+				r := reservation(rng, s, i)
+				r.ByName, r.Users, r.Procs, r.Each = true, nil, 0, rng.IntN(3)
+				if len(r.Nodes) == 0 {
+					r.Nodes = []string{s.Nodes[0].Name}
+				}
+				if r.End.After(s.Now) {
+					s.Reservations = append(s.Reservations, r)
+				}
+			}
 		}
 		for i := range s.Jobs {
 			if j := &s.Jobs[i]; seed%5 == 3 && i%2 == 0 {
@@ -315,6 +355,7 @@ func TestNodeOracle(t *testing.T) {
 				continue
 			}
 			slow := slowNodes{state: s, policy: p, now: s.Now.Unix(), waiting: slices.Clone(s.Jobs)}
+			slow.reserve()
 			slow.run(map[int]int{1: 1, 2: 2, 3: 1, 4: 1, 5: unlimitedDepth, 6: 12}[depth])
 			f := batch.Forecaster{Policy: p}
 			out, err := f.Forecast(s)

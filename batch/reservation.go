@@ -97,8 +97,10 @@ func (c *cluster) keep(p *nodePlan) {
 			continue
 		}
 		var shares []share
+		named := make(map[string]bool, len(r.Nodes))
 		for _, name := range r.Nodes {
-			if n, ok := c.nodes.find(name); ok {
+			if n, ok := c.nodes.find(name); ok && !named[name] { // once, however often it is named
+				named[name] = true
 				procs := p.nodes[n].have.procs
 				if r.Each > 0 {
 					procs = min(procs, int32(r.Each))
