@@ -50,6 +50,7 @@ type Cache struct {
 	mu      sync.Mutex
 	store   *store
 	table   *Table
+	spill   spill
 	flights map[Slot]*flight
 	files   map[string]int // number by name and version
 	next    int            // the next file's number

@@ -378,6 +378,38 @@ func TestSmallReadsOnAFullDisk(t *testing.T) {
 	}
 }
 
+// Readers that each read a little, as requests to a cache that is shared do, share the portions that a full
+// disk does not take, the last few of them, and use those that were fetched ahead.
+func TestReadersShareWhatAFullDiskDoesNotTake(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	const portion, size = 1 << 20, 20 << 20
+	f := testFile(size)
+	c := open(t, t.TempDir(), Options{Portion: portion, Ahead: 1})
+	defer c.Close()
+	c.store.cells.Close()
+	c.store.cells = full
+	for pass := range int64(2) {
+		for off := int64(0); off < size; off += portion / 8 {
+			piece := make([]byte, portion/8)
+			if _, err := c.Reader(File{Name: "f", Size: size, From: f}).ReadAt(piece, off); err != nil || !bytes.Equal(piece, f.data[off:off+portion/8]) {
+				t.Fatalf("at %d: %v", off, err)
+			}
+		}
+		s := c.Stats()
+		if s.Fetched > (pass+1)*size || s.Unwritten == 0 || s.Used == 0 {
+			t.Errorf("%d bytes are fetched of a file of %d read %d times: %+v", s.Fetched, size, pass+1, s)
+		}
+		c.mu.Lock()
+		if n := len(c.spill.data); n > maxSpill/portion || c.table.Len() > n+1 {
+			t.Errorf("%d portions are in memory, %d in the table", n, c.table.Len())
+		}
+		c.mu.Unlock()
+	}
+}
+
 // sizedFile has bytes wherever it is read, and counts where that was.
 type sizedFile struct {
 	mu    sync.Mutex

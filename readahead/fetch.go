@@ -21,7 +21,11 @@ func (c *Cache) read(ctx context.Context, r *Reader, index int64) ([]byte, error
 		c.table.Use(slot)
 		f := c.flights[slot]
 		if f == nil {
-			if data, ok := c.store.get(slot, r.name, index); ok {
+			data, ok := c.spill.data[slot]
+			if !ok {
+				data, ok = c.store.get(slot, r.name, index)
+			}
+			if ok {
 				c.stats.Hits++
 				c.took(slot, 0)
 				c.lookAhead(r, index)
@@ -122,6 +126,7 @@ func (c *Cache) cell(p Portion, f *flight) (slot Slot, held bool) {
 	}
 	if had {
 		delete(c.flights, slot)
+		c.spill.drop(slot)
 		if err := c.store.drop(slot); err != nil {
 			c.stats.Unwritten++
 		}
@@ -212,7 +217,7 @@ func readFull(from io.ReaderAt, data []byte, off int64) error {
 	return err
 }
 
-// keep writes what came into its cell, or frees the cell.
+// keep writes what came into its cell, or frees the cell. What the disk does not take stays in memory for a while.
 func (c *Cache) keep(r *Reader, p Portion, slot Slot, f *flight) {
 	delete(c.flights, slot)
 	if f.err != nil {
@@ -221,8 +226,9 @@ func (c *Cache) keep(r *Reader, p Portion, slot Slot, f *flight) {
 	}
 	if err := c.store.put(slot, r.name, p.Index, f.data); err != nil {
 		c.stats.Unwritten++
-		c.table.Drop(slot)
-		return
+		if gone := c.spill.put(slot, f.data, c.options.Portion); gone != None {
+			c.table.Drop(gone)
+		}
 	}
 	c.table.Settle(slot)
 }

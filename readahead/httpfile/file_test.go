@@ -165,6 +165,33 @@ func TestChangesBetweenLooks(t *testing.T) {
 	}
 }
 
+// A file that turns out to be another one in the middle of an answer, whose beginning was held, ends that answer; the
+// next one has the file as it is now, and does not wait until its version is asked for again.
+func TestChangeInTheMiddle(t *testing.T) {
+	o := &origin{}
+	o.set(`"v1"`, 30_000, 1)
+	source := httptest.NewServer(o)
+	t.Cleanup(source.Close)
+	c, err := readahead.Open(t.TempDir(), readahead.Options{Portion: 1000, Quota: 100_000, Ahead: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	s := httptest.NewServer(&Server{Cache: c, Client: source.Client(), Origins: []string{source.URL + "/data/"}, Wait: time.Second, Recheck: time.Hour})
+	t.Cleanup(s.Close)
+	file := source.URL + "/data/a.bin"
+	if code, _ := get(t, s.URL, file, "", "bytes=0-2999"); code != 206 {
+		t.Fatal(code)
+	}
+	o.set(`"v2"`, 30_000, 9)
+	if _, body := get(t, s.URL, file, "", ""); len(body) == 30_000 {
+		t.Error("the two are mixed")
+	}
+	if code, body := get(t, s.URL, file, "", ""); code != 200 || !bytes.Equal(body, *o.data.Load()) {
+		t.Errorf("asked once more: status %d, %d bytes", code, len(body))
+	}
+}
+
 // A file that a server names no version of is not taken for another one of its size.
 func TestFilesWithoutVersion(t *testing.T) {
 	o := &origin{}

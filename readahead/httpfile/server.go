@@ -103,7 +103,7 @@ func (s *Server) serveFile(w http.ResponseWriter, r *http.Request, name string) 
 		answer(w, err)
 		return
 	}
-	section := io.NewSectionReader(bound{reader, r.Context()}, 0, f.Size())
+	section := io.NewSectionReader(bound{reader, r.Context(), func() { s.forget(name) }}, 0, f.Size())
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("ETag", `"`+url.QueryEscape(f.Version())+`"`)
 	http.ServeContent(w, r, "", time.Time{}, section)
@@ -161,14 +161,21 @@ func (p patient) Write(b []byte) (int, error) {
 // Unwrap is for http.ResponseController.
 func (p patient) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
-// bound reads until a context ends.
+// bound reads until a context ends; a file that has changed is opened anew for the next reader.
 type bound struct {
-	reader *readahead.Reader
-	ctx    context.Context
+	reader  *readahead.Reader
+	ctx     context.Context
+	changed func()
 }
 
 // ReadAt reads through the cache.
-func (b bound) ReadAt(p []byte, off int64) (int, error) { return b.reader.ReadAtContext(b.ctx, p, off) }
+func (b bound) ReadAt(p []byte, off int64) (int, error) {
+	n, err := b.reader.ReadAtContext(b.ctx, p, off)
+	if _, changed := errors.AsType[*ChangedError](err); changed {
+		b.changed()
+	}
+	return n, err
+}
 
 // allowed says whether an address lies under an origin.
 func (s *Server) allowed(name string) bool {
