@@ -220,7 +220,7 @@ type classRow struct {
 	Cells []classCell
 }
 
-// classCell is a mean wait; Best marks the least, and those that look like it.
+// classCell is a mean wait; Best marks the least of those that leave no more undone than others, and what looks like it.
 type classCell struct {
 	Text string
 	Best bool
@@ -232,13 +232,15 @@ func (r *Result) byClass() (rows []classRow) {
 		row, best := classRow{Name: c.name, Cells: make([]classCell, len(r.Policies))}, math.Inf(1)
 		for i, p := range r.Policies {
 			if f, ok := p.Figures["wait_mean "+c.name]; ok {
-				row.Cells[i].Text, best = Column{}.Text(f.Mean), min(best, f.Mean)
+				if row.Cells[i].Text = (Column{}).Text(f.Mean); !r.undone(i) {
+					best = min(best, f.Mean)
+				}
 			}
 		}
 		for i := range row.Cells {
-			row.Cells[i].Best = len(row.Cells) > 1 && row.Cells[i].Text == Column{}.Text(best)
+			row.Cells[i].Best = len(row.Cells) > 1 && !r.undone(i) && row.Cells[i].Text == Column{}.Text(best)
 		}
-		if !math.IsInf(best, 1) {
+		if slices.ContainsFunc(row.Cells, func(c classCell) bool { return c.Text != "" }) {
 			rows = append(rows, row)
 		}
 	}

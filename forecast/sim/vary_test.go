@@ -65,6 +65,25 @@ func TestWinner(t *testing.T) {
 	}
 }
 
+// Who leaves many jobs undone has the least wait of those that ran, and does not win by that.
+func TestWinnerRunsTheJobs(t *testing.T) {
+	s := &Scenario{Policies: []string{"a", "b", "c"}, Seeds: 1}
+	s.Jobs.Count = 100
+	for undone, want := range []string{"b", "b", "a"} {
+		r := s.summarise([]*Run{
+			{Policy: "a", MeanWait: 100, Classes: []Class{{classes[0].name, 9, 100, 1}}},
+			{Policy: "b", MeanWait: 50, Failed: 1, Unplaced: undone - 1, Classes: []Class{{classes[0].name, 9, 50, 1}}},
+			{Policy: "c", MeanWait: 300, Classes: []Class{{classes[0].name, 9, 300, 1}}},
+		})
+		if w := r.Winner(); w.Policy != want {
+			t.Errorf("%d undone: %+v", undone, w)
+		}
+		if rows := r.byClass(); len(rows) != 1 || rows[0].Cells[0].Best != (want == "a") || rows[0].Cells[1].Best != (want == "b") {
+			t.Errorf("%d undone: %+v", undone, rows)
+		}
+	}
+}
+
 // A variation plays every value with the same seeds; its report is whole and well-formed.
 func TestVary(t *testing.T) {
 	s := scenario(t, "hybrid.toml")
