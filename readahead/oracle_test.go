@@ -214,9 +214,9 @@ func TestRulesOnceMore(t *testing.T) {
 	for n := range 400 {
 		p := Params{
 			Ops: 20 + rng.IntN(150), Branches: 1 + rng.IntN(3), Remote: rng.IntN(6), Local: rng.IntN(3), Weight: pick(1, 0.5, 3.25), Next: pick(0, 0.1, 0.33, 0.5, 0.77, 0.95, 1),
-			PerRead: 1 + rng.Int64N(5), Portion: 1 + rng.Int64N(9), Blocks: 10 + rng.Int64N(2000), Wide: pick(0, 1, 54, 108, 300), WideBlock: pick(0, 1, 54),
+			PerRead: 1 + rng.Int64N(5), Portion: 1 + rng.Int64N(9), Blocks: 5 + rng.Int64N([]int64{1, 20, 2000}[n%3]), Wide: pick(0, 1, 54, 108, 300), WideBlock: pick(0, 1, 54),
 			LanBlock: pick(1, 0.5), Disk: pick(0, 1, 2), Cell: pick(0, 0.25), Write: pick(0, 0.25), Look: pick(0, 0.25, 0.5), Think: pick(0, 7.5, 110),
-			NodeCells: 1 + rng.IntN(70), SystemCells: 1 + rng.IntN(70), Ahead: rng.Int64N(4), SystemAhead: rng.Int64N(4), Cache: rng.IntN(5) > 0,
+			NodeCells: 1 + rng.IntN([]int{1, 70}[n%2]), SystemCells: 1 + rng.IntN([]int{70, 1}[n/2%2]), Ahead: []int64{0, 1, 2, 3, 12}[rng.IntN(5)], SystemAhead: []int64{0, 1, 2, 3, 12}[rng.IntN(5)], Cache: rng.IntN(5) > 0,
 			When: []When{AtStart, AtStart, AtEnd}[rng.IntN(3)], Link: []Link{Delay, Delay, Serial, Blocking}[rng.IntN(4)],
 		}
 		if p.Remote+p.Local == 0 {

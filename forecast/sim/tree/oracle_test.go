@@ -309,10 +309,10 @@ func TestRulesOnceMore(t *testing.T) {
 	rng := rand.New(rand.NewPCG(17, 5))
 	starts, trees := 0, 0
 	for n := range 60 {
-		w := Work{Jobs: 60 + rng.IntN(200), Horizon: 100 + float64(rng.IntN(300)), Systems: 1 + rng.IntN(9), Load: 0.4 + 2*rng.Float64(), Prios: 1 + rng.IntN(3),
+		w := Work{Jobs: 60 + rng.IntN(200), Horizon: 100 + float64(rng.IntN(300)), Systems: 1 + rng.IntN([]int{1, 9, 9, 16}[n%4]), Load: 0.4 + 2*rng.Float64(), Prios: 1 + rng.IntN(3),
 			Run: []string{"exp", "const", "hyper"}[rng.IntN(3)], Shares: []string{"", "sorted, greatest first"}[rng.IntN(2)]}
 		for range 1 + rng.IntN(3) {
-			w.Nodes, w.Share = append(w.Nodes, 4+rng.IntN(12)), append(w.Share, 0.05+rng.Float64())
+			w.Nodes, w.Share = append(w.Nodes, 1+rng.IntN([]int{1, 15, 15}[n%3])), append(w.Share, 0.05+rng.Float64())
 		}
 		w.Width = []string{"one", "uniform:4", "inverse:6", "powers:8", fmt.Sprint("uniform:", slices.Max(w.Nodes))}[rng.IntN(5)]
 		jobs, err := w.Draw(uint64(n + 1))
@@ -323,7 +323,7 @@ func TestRulesOnceMore(t *testing.T) {
 		for i := range jobs {
 			jobs[i].Submit -= jobs[i].Submit % []int64{1, 50_000}[n%2] // many at one tick
 		}
-		c := Config{Handshake: true, Mark: "ack", Latency: []int64{1, 10, 100, 777, 5000}[rng.IntN(5)], Fanout: 2 + rng.IntN(4), Service: []int64{0, 0, 3, 40}[rng.IntN(4)]}
+		c := Config{Handshake: true, Mark: "ack", Latency: []int64{0, 1, 10, 100, 777, 5000}[rng.IntN(6)], Fanout: 2 + rng.IntN(4), Service: []int64{0, 0, 3, 40}[rng.IntN(4)]}
 		until := int64(w.Horizon * TicksPerUnit)
 		service := c.Service
 		for _, c.Mode = range []string{"independent", "full", "tree"} {
