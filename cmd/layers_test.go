@@ -47,7 +47,7 @@ var mayImport = map[string][]string{
 	"forecast/agent":           {"durable", "forecast/turns", "forecast/wire", "plugins", "plugins/forecast", "plugins/queuelen", "batch", "glue", "jdl"},
 	"forecast/scheduler":       {"durable/sqlite", "forecast/scheduler/plan", "forecast/turns", "forecast/wire", "jobs", "broker", "plugins", "batch", "credential", "rank", "glue", "jdl"},
 	"forecast/managers":        {},
-	"forecast/managers/daemon": {"durable", "forecast/managers"},
+	"forecast/managers/daemon": {"durable", "forecast/managers", "forecast/turns"},
 	"forecast/sim/tree":        {"forecast/managers"},
 	"forecast/sim":             {"forecast/managers", "forecast/wire", "readahead", "jobs", "broker", "plugins", "batch", "rank", "glue", "jdl", "jdl/classad", "infosys", "forecast/scheduler", "forecast/scheduler/plan", "forecast/agent"},
 	"forecast/turns":           {},

@@ -125,13 +125,13 @@ func (b *Broker) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/offer", func(w http.ResponseWriter, r *http.Request) {
 		var o Offer
-		if readBody(w, r, &o) {
+		if readBody(w, r, maxEnded, &o) {
 			writeBody(w, b.answer(o))
 		}
 	})
 	mux.HandleFunc("POST /v1/report", func(w http.ResponseWriter, r *http.Request) {
 		var rep Report
-		if readBody(w, r, &rep) {
+		if readBody(w, r, maxBody, &rep) {
 			writeBody(w, b.orders(rep))
 		}
 	})

@@ -134,35 +134,28 @@ func (d *Daemon) serveLink(w http.ResponseWriter, r *http.Request) {
 	defer stop()
 	var c *conn
 	var n managers.Neighbour
-	flush := func() { control.Flush() }
 	var ended <-chan struct{}
 	written := make(chan struct{})
 	close(written)
-	err := readFrames(r.Body, func(f frame) error {
+	in := greet(r, control)
+	left := func() {}
+	defer func() { left() }()
+	err := readFrames(in, func(f frame) error {
 		if c != nil {
 			return d.take(n, c, f)
 		}
-		if f.Hello == "" || len(f.Hello) > 1024 {
-			return errors.New("no greeting")
-		}
-		first := newConn(ctx, f.Hello)
-		first.tree = f.Tree
-		first.shows(r.TLS)
-		err := named(r.TLS, f.Hello)
-		if err == nil {
-			n, err = d.attach(first, managers.Child)
-		}
+		first, at, end, err := d.greet(ctx, f, in, r)
 		if err != nil {
 			json.NewEncoder(w).Encode(frame{Refused: err.Error()})
 			return err
 		}
-		c = first
+		c, n, left = first, at, end
 		c.send(frame{Welcome: true})
 		d.up(n)
 		ended = endWith(c.ctx, control)
 		done := make(chan struct{})
 		written = done
-		d.work.Go(func() { defer close(done); c.write(w, flush, d.config.Beat) })
+		d.work.Go(func() { defer close(done); c.write(w, func() { control.Flush() }, d.config.Beat) })
 		return nil
 	})
 	if c != nil {
@@ -171,6 +164,27 @@ func (d *Daemon) serveLink(w http.ResponseWriter, r *http.Request) {
 		<-ended
 	}
 	<-written // the stream is not to be touched once this has returned
+}
+
+// greet takes a child in by its first line. end is to be called when the link is over.
+func (d *Daemon) greet(ctx context.Context, f frame, in *greeting, r *http.Request) (c *conn, n managers.Neighbour, end func(), err error) {
+	if f.Hello == "" || len(f.Hello) > 1024 {
+		return nil, 0, nil, errors.New("no greeting")
+	}
+	c = newConn(ctx, f.Hello)
+	c.tree = f.Tree
+	c.shows(r.TLS)
+	if err = named(r.TLS, f.Hello); err != nil {
+		return nil, 0, nil, err
+	}
+	if end, err = in.greeted(&d.askers, r); err != nil {
+		return nil, 0, nil, err
+	}
+	if n, err = d.attach(c, managers.Child); err != nil {
+		end()
+		return nil, 0, nil, err
+	}
+	return c, n, end, nil
 }
 
 // endWith ends what waits to be read from a stream or written to it when ctx ends;

@@ -32,7 +32,7 @@ func TestFullDiskOffersNothing(t *testing.T) {
 		var o Offer
 		if r.URL.Path != "/v1/offer" {
 			writeBody(w, Orders{})
-		} else if readBody(w, r, &o) {
+		} else if readBody(w, r, maxBody, &o) {
 			mu.Lock()
 			defer mu.Unlock()
 			offered[o.Job] = true

@@ -34,9 +34,17 @@ func newConn(ctx context.Context, peer string) *conn {
 
 // shows takes down whose certificate the other side has: the key, which others on its host do not have.
 func (c *conn) shows(state *tls.ConnectionState) {
-	if state != nil && len(state.PeerCertificates) > 0 {
-		c.who = fmt.Sprintf("%x", sha256.Sum256(state.PeerCertificates[0].RawSubjectPublicKeyInfo))
+	if key := keyOf(state); key != "" {
+		c.who = key
 	}
+}
+
+// keyOf names the key of the certificate that the other side has; "" without one.
+func keyOf(state *tls.ConnectionState) string {
+	if state == nil || len(state.PeerCertificates) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(state.PeerCertificates[0].RawSubjectPublicKeyInfo))
 }
 
 func (c *conn) heard() { c.seen.Store(time.Now().UnixMilli()) }

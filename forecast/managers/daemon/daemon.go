@@ -49,6 +49,7 @@ type Daemon struct {
 	closed  bool // the own system: what would start there cannot be kept
 	brokers map[string]*acquaintance
 	guests  guests
+	askers  askers
 	papers  passports
 	timer   *time.Timer
 

@@ -12,9 +12,14 @@ import (
 	"time"
 
 	"gridbroker/forecast/managers"
+	"gridbroker/forecast/turns"
 )
 
-const maxBody = 16 << 20
+// Bounds of what is sent to a manager, in bytes.
+const (
+	maxBody  = 16 << 20
+	maxEnded = 64 << 10 // of one job's end, or an offer for one
+)
 
 // Handler returns what the manager answers over HTTPS: links of children
 // (/v1/link), jobs of brokers (/v1/jobs), ends of jobs (/v1/ended), its tables (/v1/state).
@@ -24,8 +29,13 @@ func (d *Daemon) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/link", d.serveLink)
 	mux.HandleFunc("POST /v1/jobs", func(w http.ResponseWriter, r *http.Request) {
+		turn := d.askers.longTurn(w, r)
+		if turn == nil {
+			return
+		}
+		defer turn()
 		var jobs handed
-		if !readBody(w, r, &jobs) {
+		if !readBody(w, r, maxBody, &jobs) {
 			return
 		}
 		chain := chainOf(r.TLS)
@@ -59,13 +69,18 @@ func (d *Daemon) Handler() http.Handler {
 	})
 	mux.HandleFunc("POST /v1/ended", func(w http.ResponseWriter, r *http.Request) {
 		var e Ended
-		if readBody(w, r, &e) {
+		if readBody(w, r, maxEnded, &e) {
 			d.ask(e.Job)
 			writeBody(w, struct{}{})
 		}
 	})
-	mux.HandleFunc("GET /v1/state", func(w http.ResponseWriter, _ *http.Request) { writeBody(w, d.State()) })
-	return http.NewCrossOriginProtection().Handler(mux) // browsers show their user's certificate to every page
+	mux.HandleFunc("GET /v1/state", func(w http.ResponseWriter, r *http.Request) {
+		if turn := d.askers.longTurn(w, r); turn != nil {
+			defer turn()
+			writeBody(w, d.State())
+		}
+	})
+	return http.NewCrossOriginProtection().Handler(d.askers.guard(mux)) // browsers show their user's certificate to every page
 }
 
 // maxAhead is by how much a broker's clock may be ahead.
@@ -111,8 +126,8 @@ func (h *handed) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-func readBody(w http.ResponseWriter, r *http.Request, into any) bool {
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(into); err != nil {
+func readBody(w http.ResponseWriter, r *http.Request, most int64, into any) bool {
+	if err := json.NewDecoder(http.MaxBytesReader(w, turns.Arrive(w, r.Body), most)).Decode(into); err != nil {
 		http.Error(w, "no such document: "+err.Error(), http.StatusBadRequest)
 		return false
 	}

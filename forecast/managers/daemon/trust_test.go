@@ -25,7 +25,7 @@ func TestEndsAreTheBrokersWord(t *testing.T) {
 	var asked atomic.Int32
 	broker := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var rep Report
-		if r.URL.Path != "/v1/report" || !readBody(w, r, &rep) {
+		if r.URL.Path != "/v1/report" || !readBody(w, r, maxBody, &rep) {
 			t.Errorf("%s", r.URL)
 			return
 		}
