@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	fastjson "github.com/go-json-experiment/json"
 	jsonv1 "github.com/go-json-experiment/json/v1"
@@ -36,6 +37,15 @@ func decode(body []byte, sum string, r *Record) error {
 		return errChecksum
 	}
 	return fastjson.Unmarshal(body, r, jsonv1.DefaultOptionsV1(), jsonv1.ReportErrorsWithLegacySemantics(false))
+}
+
+// decodeRow is decode of the record with an id.
+func decodeRow(id string, body []byte, sum string, r *Record) error {
+	err := decode(body, sum, r)
+	if err == nil && r.ID != id {
+		err = fmt.Errorf("it is the record of job %.40q", r.ID)
+	}
+	return err
 }
 
 // damage collects records that cannot be read.

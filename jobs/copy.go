@@ -54,9 +54,12 @@ func discardKilled(dir, word string) {
 	}
 }
 
-// copyRecords copies the database and its write-ahead log.
-func copyRecords(from, to string) error {
-	for _, name := range []string{"jobs.db", "jobs.db-wal"} {
+// copyRecords copies the database and its write-ahead log, or what of these is named.
+func copyRecords(from, to string, names ...string) error {
+	if names == nil {
+		names = []string{"jobs.db", "jobs.db-wal"}
+	}
+	for _, name := range names {
 		err := copyFile(filepath.Join(from, name), filepath.Join(to, name))
 		if err != nil && !(errors.Is(err, fs.ErrNotExist) && name != "jobs.db") {
 			return err

@@ -3,8 +3,12 @@ package jobs
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+
+	"gridbroker/durable/sqlite"
 )
 
 // Health is what a check of the records has found.
@@ -78,10 +82,12 @@ func inspect(ctx context.Context, db querier) (bad []unreadable, good int, err e
 	defer rows.Close()
 	for rows.Next() {
 		var u unreadable
-		if err := rows.Scan(&u.id, &u.row.body, &u.row.sum); err != nil {
+		var body text
+		if err := scanRow(rows, &u.id, &body, &u.row.sum); err != nil {
 			return nil, 0, err
 		}
-		if u.err = decode(u.row.body, u.row.sum, &Record{}); u.err != nil {
+		u.row.body = []byte(body)
+		if u.err = decodeRow(u.id, u.row.body, u.row.sum, &Record{}); u.err != nil {
 			bad = append(bad, u)
 		} else {
 			good++
@@ -108,13 +114,31 @@ func (s *SQLite) Repair(ctx context.Context) ([]Damage, error) {
 			}
 			out = append(out, Damage{b.id, b.err.Error()})
 		}
-		_, err = tx.Exec("REINDEX")
-		return err
+		if _, err = tx.Exec("REINDEX"); err != nil {
+			return err
+		}
+		return s.whole(ctx, tx)
 	})
+	if sqlite.Twice(err) {
+		err = &RuinedError{filepath.Join(s.dir, "jobs.db"), err}
+	}
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
+}
+
+// whole tells whether a file is whole now: where pages are at each other's places, indexes that are made anew are written
+// over what is none of theirs.
+func (s *SQLite) whole(ctx context.Context, tx *sql.Tx) error {
+	said := ""
+	if err := tx.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&said); err != nil {
+		return err
+	}
+	if said != "ok" {
+		return &RuinedError{filepath.Join(s.dir, "jobs.db"), errors.New(said)}
+	}
+	return nil
 }
 
 // Backup writes a copy of all records to a new file, readable for its owner

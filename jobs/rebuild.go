@@ -68,7 +68,7 @@ func (e *fileError) Unwrap() error { return e.err }
 type Rebuilt struct {
 	Aside    string   // where the file is now that was damaged
 	Salvaged int      // records that could be read in it
-	Lost     int      // records of which it has but the ids
+	Lost     []string // ids in it of which nothing else could be read
 	Taken    int      // records of the backup alone
 	Unsure   int      // of all these, those of jobs that had not been sent then
 	Damaged  []Damage // records of the backup that cannot be read
@@ -150,9 +150,16 @@ func setAside(dir string, now time.Time) (aside string, err error) {
 			break
 		}
 	}
-	for _, part := range []string{"-wal", "-shm", ""} {
-		err := os.Rename(filepath.Join(dir, "jobs.db"+part), aside+part)
-		if err != nil && !(errors.Is(err, os.ErrNotExist) && part != "") {
+	// The file stays in its place until another takes it at once: who is killed here leaves what was there, and not
+	// nothing, which would be taken for the records of one who has no jobs.
+	path := filepath.Join(dir, "jobs.db")
+	if os.Link(path, aside) != nil { // a directory, or a file system without links
+		if err := os.Rename(path, aside); err != nil {
+			return "", err
+		}
+	}
+	for _, part := range []string{"-wal", "-shm"} {
+		if err := os.Rename(path+part, aside+part); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return "", err
 		}
 	}

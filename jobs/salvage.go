@@ -3,8 +3,11 @@ package jobs
 import (
 	"context"
 	"database/sql"
+	"encoding/binary"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"gridbroker/durable/sqlite"
 )
@@ -21,27 +24,69 @@ var waysToIDs = []string{
 }
 
 // salvageCopy salvages from a copy of the records of DIR, which is made in the
-// directory IN: to open a file is to change it.
-func (s *SQLite) salvageCopy(ctx context.Context, dir, in string) (taken, lost int, err error) {
+// directory IN: to open a file is to change it. Where the write-ahead log beside them hides
+// them all, as one of another database does, they are read without it.
+func (s *SQLite) salvageCopy(ctx context.Context, dir, in string) (taken int, lost []string, err error) {
 	if info, err := os.Stat(filepath.Join(dir, "jobs.db")); err != nil || !info.Mode().IsRegular() {
-		return 0, 0, nil
+		return 0, nil, nil
 	}
-	if err := os.Mkdir(in, 0o700); err != nil {
-		return 0, 0, err
+	for _, names := range [][]string{{"jobs.db", "jobs.db-wal"}, {"jobs.db"}} {
+		if err := os.MkdirAll(in, 0o700); err != nil {
+			return 0, nil, err
+		}
+		if err := copyRecords(dir, in, names...); err != nil {
+			return 0, nil, err
+		}
+		if err := lengthen(filepath.Join(in, "jobs.db")); err != nil {
+			return 0, nil, err
+		}
+		if taken, lost, err = s.salvage(ctx, in); err != nil || taken > 0 {
+			return taken, lost, err
+		}
+		if err := os.RemoveAll(in); err != nil {
+			return 0, nil, err
+		}
 	}
-	if err := copyRecords(dir, in); err != nil {
-		return 0, 0, err
+	return taken, lost, nil
+}
+
+// longest bounds a file of records, in bytes.
+const longest = 1 << 36
+
+// lengthen gives a file that was cut short the length that it says it has: SQLite reads nothing of it else. What is
+// missing takes no room.
+func lengthen(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
 	}
-	return s.salvage(ctx, in)
+	defer f.Close()
+	head := make([]byte, 32)
+	if _, err := f.ReadAt(head, 0); err != nil {
+		return nil // it has no beginning: SQLite says what it makes of it
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	page := int64(binary.BigEndian.Uint16(head[16:])) // 1: 65536, in the format's words
+	if page == 1 {
+		page = 1 << 16
+	}
+	size := page * int64(binary.BigEndian.Uint32(head[28:]))
+	if size <= info.Size() || size > longest {
+		return nil
+	}
+	return f.Truncate(size)
 }
 
 // salvage takes over what can still be read of the records in DIR/jobs.db, a copy,
 // and of their logs, in the place of those that are there. It returns how many that
-// are, and of how many there are but the ids. Where nothing can be read there are none.
-func (s *SQLite) salvage(ctx context.Context, dir string) (taken, lost int, err error) {
+// are, and the ids of which there is nothing else. Where nothing can be read there are none.
+func (s *SQLite) salvage(ctx context.Context, dir string) (taken int, lost []string, err error) {
 	db, err := sqlite.Open(filepath.Join(dir, "jobs.db"), sqlite.Normal, 0)
 	if err != nil {
-		return 0, 0, err
+		return 0, nil, err
 	}
 	defer db.Close()
 	ids := map[string]bool{}
@@ -49,13 +94,13 @@ func (s *SQLite) salvage(ctx context.Context, dir string) (taken, lost int, err 
 		idsBy(ctx, db, way, ids)
 	}
 	err = s.tx(ctx, func(tx *sql.Tx) error {
-		for id := range ids {
+		for _, id := range slices.Sorted(maps.Keys(ids)) {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
 			r, body, sum := rescue(ctx, db, id)
 			if r == nil {
-				lost++
+				lost = append(lost, id)
 				continue
 			}
 			taken++

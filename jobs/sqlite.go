@@ -93,6 +93,9 @@ func openFile(dir string, now func() time.Time) (*SQLite, error) {
 	if emptied(dir) {
 		return nil, &RuinedError{path, errEmptied}
 	}
+	if foreignLog(path) {
+		return nil, &RuinedError{path, errForeignLog}
+	}
 	db, err := sqlite.Open(path, sqlite.Full, 20*time.Second)
 	s := &SQLite{db: db, dir: dir, now: now}
 	if err == nil {
@@ -153,6 +156,9 @@ func (s *SQLite) migrate() error {
 		if err := tx.QueryRow("PRAGMA user_version").Scan(&version); err != nil {
 			return err
 		}
+		if err := s.ours(tx, version); err != nil {
+			return err
+		}
 		for ; version < len(migrations); version++ {
 			if _, err := tx.Exec(migrations[version]); err != nil {
 				return err
@@ -163,6 +169,19 @@ func (s *SQLite) migrate() error {
 		}
 		return nil
 	})
+}
+
+// ours tells whether a file without a version has nothing in it yet. Else it is another database, as it is to SQLite
+// once the write-ahead log of one has come to lie beside the records.
+func (s *SQLite) ours(tx *sql.Tx, version int) error {
+	things := 0
+	if err := tx.QueryRow("SELECT count(*) FROM sqlite_master").Scan(&things); err != nil {
+		return err
+	}
+	if version == 0 && things > 0 {
+		return &RuinedError{filepath.Join(s.dir, "jobs.db"), errors.New("with what lies beside it, it is another database")}
+	}
+	return nil
 }
 
 // newer is the error about records of a newer program.

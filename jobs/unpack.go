@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"database/sql"
-	"fmt"
 	"sync"
 )
 
@@ -44,10 +43,21 @@ func (t *text) Scan(from any) error {
 		*t = append(*t, from...)
 	case string: // an older program's
 		*t = append(*t, from...)
-	default:
-		return fmt.Errorf("a record is text, not %T", from)
-	}
+	} // what else a damaged page may hold is no record: that is seen when it is decoded
 	return nil
+}
+
+// scanRow reads the row of a record that a query stands at, whatever is in it.
+func scanRow(rows *sql.Rows, id *string, body *text, sum *string) error {
+	begin := len(*body)
+	if rows.Scan(id, body, sum) == nil {
+		return nil
+	}
+	*body = (*body)[:begin]
+	var no, what sql.NullString // of a damaged page there may be nothing in the place of a text
+	err := rows.Scan(&no, body, &what)
+	*id, *sum = no.String, what.String
+	return err
 }
 
 // take reads the row that a query stands at.
@@ -58,7 +68,7 @@ func (d *decoding) take(rows *sql.Rows) error {
 	}
 	c := d.next
 	var f found
-	if err := rows.Scan(&f.id, &c.text, &f.sum); err != nil {
+	if err := scanRow(rows, &f.id, &c.text, &f.sum); err != nil {
 		return err
 	}
 	f.end = len(c.text)
@@ -73,7 +83,7 @@ func (c *chunk) decode() {
 	c.read, c.errs = make([]Record, len(c.rows)), make([]error, len(c.rows))
 	begin := 0
 	for i, f := range c.rows {
-		c.errs[i] = decode(c.text[begin:f.end], f.sum, &c.read[i])
+		c.errs[i] = decodeRow(f.id, c.text[begin:f.end], f.sum, &c.read[i])
 		begin = f.end
 	}
 	c.text = nil

@@ -204,12 +204,13 @@ type pathDocument struct {
 type asideDocument struct {
 	Aside []jobs.Damage `json:"aside"`
 	// Lost is that the file could not be repaired and new records were made.
-	Lost     bool   `json:"lost"`
-	File     string `json:"file,omitempty"` // where it is now
-	Salvaged int    `json:"salvaged"`       // records that could be read in it
-	Unread   int    `json:"unread"`         // records of which it has but the ids
-	Taken    int    `json:"taken"`          // records of the backup alone
-	Unsure   int    `json:"unsure"`         // of these all, those of jobs that may have been sent since
+	Lost      bool     `json:"lost"`
+	File      string   `json:"file,omitempty"` // where it is now
+	Salvaged  int      `json:"salvaged"`       // records that could be read in it
+	Unread    int      `json:"unread"`         // records of which it has but the ids
+	UnreadIDs []string `json:"unread_ids,omitempty"`
+	Taken     int      `json:"taken"`  // records of the backup alone
+	Unsure    int      `json:"unsure"` // of these all, those of jobs that may have been sent since
 }
 
 type servingDocument struct {

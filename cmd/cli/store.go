@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -135,7 +136,7 @@ func storeRebuild(ctx context.Context, d *deps, backup string) error {
 	if err != nil {
 		return err
 	}
-	return storeRepaired(d, asideDocument{Aside: b.Damaged, Lost: true, File: b.Aside, Salvaged: b.Salvaged, Unread: b.Lost, Taken: b.Taken, Unsure: b.Unsure})
+	return storeRepaired(d, asideDocument{Aside: b.Damaged, Lost: true, File: b.Aside, Salvaged: b.Salvaged, Unread: len(b.Lost), UnreadIDs: b.Lost, Taken: b.Taken, Unsure: b.Unsure})
 }
 
 func storeRepaired(d *deps, doc asideDocument) error {
@@ -157,7 +158,7 @@ func storeRebuilt(d *deps, doc asideDocument) {
 		fmt.Fprintf(d.env.Out, "%d records could be read in it and are kept\n", doc.Salvaged)
 	}
 	if doc.Unread > 0 {
-		fmt.Fprintf(d.env.Out, "%d more are named in it and cannot be read\n", doc.Unread)
+		fmt.Fprintf(d.env.Out, "%d more are named in it and cannot be read: %s\n", doc.Unread, foreign.Text(strings.Join(doc.UnreadIDs, " ")))
 	}
 	if doc.Taken > 0 {
 		fmt.Fprintf(d.env.Out, "%d records taken from the backup; what became of their jobs since, and jobs recorded since, is lost\n", doc.Taken)

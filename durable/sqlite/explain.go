@@ -49,6 +49,12 @@ func Ruined(err error) bool {
 	return ok && (e.Code()&0xff == lib.SQLITE_NOTADB || e.Code()&0xff == lib.SQLITE_CORRUPT) || errors.Is(err, syscall.EISDIR)
 }
 
+// Twice reports whether an error is that a row would be there twice: in a damaged file there may be such rows.
+func Twice(err error) bool {
+	e, ok := errors.AsType[*driver.Error](err)
+	return ok && e.Code()&0xff == lib.SQLITE_CONSTRAINT
+}
+
 // Filled reports whether an error is that there is no room on the disk for what is to
 // be written.
 func Filled(err error) bool {
