@@ -62,7 +62,7 @@ func runAgentQueues(ctx context.Context, d *deps, f agentQueuesOptions) error {
 		return err
 	}
 	srv := &http.Server{
-		Handler:     &queuelen.Server{Read: read, MaxAge: f.maxAge, Now: d.env.Now},
+		Handler:     perAddress(&queuelen.Server{Read: read, MaxAge: f.maxAge, Now: d.env.Now}),
 		ReadTimeout: 10 * time.Second, WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10, ErrorLog: complaints(d),
 		TLSConfig: secured,
 	}

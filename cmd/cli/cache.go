@@ -135,9 +135,9 @@ func runCacheServe(ctx context.Context, d *deps, f cacheServeOptions) error {
 		return err
 	}
 	server := &http.Server{
-		Handler: &httpfile.Server{
+		Handler: perAddress(&httpfile.Server{
 			Cache: cache, Client: &http.Client{Transport: transport(d), CheckRedirect: noRedirect}, Origins: f.origins, Token: token, Wait: f.wait, Recheck: f.recheck,
-		},
+		}),
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 1 << 16, ErrorLog: complaints(d),
 		TLSConfig: secured,
 	}

@@ -37,6 +37,41 @@ func http2() *http.HTTP2Config {
 		MaxReadFrameSize: 16 << 10, MaxDecoderHeaderTableSize: 4 << 10, MaxEncoderHeaderTableSize: 4 << 10}
 }
 
+// So many requests of one address may be under way at a daemon that does not know who asks, and so many of them are worked
+// on: a node of a site has many jobs.
+const (
+	addressAtOnce = 1024
+	addressTurns  = 128
+	addressWait   = 30 * time.Second
+)
+
+// perAddress bounds what one address has under way, so that others are served beside it.
+func perAddress(next http.Handler) http.Handler {
+	var all, worked turns.Turns
+	later := func(w http.ResponseWriter) {
+		w.Header().Set("Retry-After", "1")
+		http.Error(w, "your address has as many requests under way as may be", http.StatusTooManyRequests)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		from := turns.Address(r.RemoteAddr)
+		end := all.Try(from, addressAtOnce)
+		if end == nil {
+			later(w)
+			return
+		}
+		defer end()
+		ctx, cancel := context.WithTimeout(r.Context(), addressWait)
+		turn := worked.Take(ctx, from, addressTurns)
+		cancel()
+		if turn == nil {
+			later(w)
+			return
+		}
+		defer turn()
+		next.ServeHTTP(w, r)
+	})
+}
+
 // serveOn serves until the context ends, with TLS where the server has a
 // certificate, and until what was asked by then is answered or drain is over.
 func serveOn(ctx context.Context, srv *http.Server, l net.Listener) error {

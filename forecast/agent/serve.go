@@ -67,7 +67,12 @@ func (a *Agent) Offer() (Offer, error) {
 }
 
 func serveSlots(a *Agent) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
+	return func(w http.ResponseWriter, r *http.Request) {
+		end := a.askers.Take(r.Context(), "slots "+turns.Address(r.RemoteAddr), questionsAtOnce) // all slots are in memory until they are read
+		if end == nil {
+			return
+		}
+		defer end()
 		o, err := a.Offer()
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
