@@ -90,9 +90,23 @@ func notZero(cmd *cobra.Command, names ...string) error {
 // while grids are simulated: a plan for every job makes much of it, and little stays.
 const garbage = 400
 
+// loadScenario reads a scenario. A pipe in its place is not waited for without end.
+func loadScenario(path string) (*sim.Scenario, error) {
+	f, err := openWithin(path, pipeWait)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	s, err := sim.Load(path, spoken{f, pipeWait})
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = unwritten(path, pipeWait)
+	}
+	return s, err
+}
+
 func runSimGrid(ctx context.Context, d *deps, f simGridOptions, name string) error {
 	defer debug.SetGCPercent(debug.SetGCPercent(garbage))
-	s, err := sim.Load(abs(d, name))
+	s, err := loadScenario(abs(d, name))
 	if err == nil {
 		err = f.apply(s)
 	}

@@ -64,7 +64,7 @@ func TestExamples(t *testing.T) {
 		t.Fatal(files, err)
 	}
 	for _, f := range files {
-		s, err := Load(dir + f.Name())
+		s, err := loaded(dir + f.Name())
 		if err != nil {
 			t.Error(err)
 			continue

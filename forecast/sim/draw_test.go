@@ -29,7 +29,7 @@ func withTrace(t *testing.T, lines string) (*Scenario, error) {
 			t.Fatal(err)
 		}
 	}
-	return Load(filepath.Join(dir, "s.toml"))
+	return loaded(filepath.Join(dir, "s.toml"))
 }
 
 // TestTraceWithLies: jobs of a trace that cannot be are left out, each counted
@@ -225,4 +225,14 @@ func TestSpeeds(t *testing.T) {
 			t.Errorf("%d s of %d at speed %g: %v of %v, want %v", c.run, c.limit, c.speed, run, limit, c.want)
 		}
 	}
+}
+
+// loaded is the scenario in a file.
+func loaded(file string) (*Scenario, error) {
+	in, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	return Load(file, in)
 }

@@ -3,10 +3,12 @@ package sim
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"gridbroker/testdata/testbed"
@@ -146,8 +148,18 @@ func TestTooLongARun(t *testing.T) {
 	if err := os.WriteFile(name, []byte(small+"trace = \"/dev/urandom\"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Load(name); err == nil || !strings.Contains(err.Error(), "s.toml:7:1: site.1.trace: /dev/urandom: 100000 lines in a row are no records: no trace") {
+	if _, err := loaded(name); err == nil || !strings.Contains(err.Error(), "s.toml:7:1: site.1.trace: /dev/urandom: 100000 lines in a row are no records: no trace") {
 		t.Errorf("a trace without end: %v", err)
+	}
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Skip(err)
+	}
+	if err := os.WriteFile(name, fmt.Appendf(nil, "%strace = %q\n", small, pipe), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := loaded(name); err == nil || !strings.Contains(err.Error(), "s.toml:7:1: site.1.trace: "+pipe+" is a named pipe") {
+		t.Errorf("a pipe: %v", err)
 	}
 }
 
@@ -231,7 +243,7 @@ func TestVariedValues(t *testing.T) {
 
 // TestEndlessScenarios: a file without an end is refused when it is longer than any scenario.
 func TestEndlessScenarios(t *testing.T) {
-	if _, err := Load("/dev/zero"); err == nil || !strings.Contains(err.Error(), "/dev/zero: longer than 16 MiB") {
+	if _, err := loaded("/dev/zero"); err == nil || !strings.Contains(err.Error(), "/dev/zero: longer than 16 MiB") {
 		t.Error(err)
 	}
 	s, err := Parse("s.toml", []byte(small))

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -55,13 +54,8 @@ const longestText = 16 << 20
 // mark is the byte order mark, which editors of Windows put before a text.
 var mark = []byte("\uFEFF")
 
-// Load reads a scenario and the traces that it names.
-func Load(file string) (*Scenario, error) {
-	in, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer in.Close()
+// Load reads a scenario from what was opened of a file, and the traces that it names.
+func Load(file string, in io.Reader) (*Scenario, error) {
 	text, err := io.ReadAll(io.LimitReader(in, longestText+1))
 	if err == nil && len(text) > longestText {
 		err = fmt.Errorf("%s: longer than %d MiB", file, longestText>>20)

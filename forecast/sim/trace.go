@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 
 	"gridbroker/batch/swf"
@@ -48,6 +49,9 @@ func (s *Scenario) readTrace(dir, name string, procs int) error {
 	file := name
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(dir, file)
+	}
+	if info, err := os.Stat(file); err == nil && info.Mode()&os.ModeNamedPipe != 0 {
+		return fmt.Errorf("%s is a named pipe: name a file", file)
 	}
 	r, err := swf.Open(file)
 	if err != nil {
