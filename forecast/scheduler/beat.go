@@ -60,7 +60,7 @@ func (s Listener) heard(b *wire.Beat, now int64, stored bool) *wire.Ack {
 // keepBeat takes a beat into the table.
 func keepBeat(ctx context.Context, s *Store, b *wire.Beat, now time.Time) (*wire.Ack, error) {
 	ack := &wire.Ack{Schema: wire.AckSchema, Digest: (&wire.Set{}).Digest()}
-	err := s.tx(ctx, func(h handle) error {
+	err := tell(ctx, s, func(h handle) error {
 		known, torn, err := standing(ctx, h, b.Cluster, forUpdate, ack)
 		if ack.Resync = !known || torn || ack.Seq != b.Seq || ack.Digest != b.Digest; err != nil || ack.Resync {
 			return err

@@ -57,7 +57,7 @@ func (s *Store) ingest(ctx context.Context, d *wire.Delta, text []byte, now time
 		s.fresh.put(d.Cluster, set)
 	}
 	ack := &wire.Ack{Schema: wire.AckSchema}
-	err := s.tx(ctx, func(h handle) error { return intake{h, d, now.Unix(), booked}.ingest(ctx, text, ack) })
+	err := tell(ctx, s, func(h handle) error { return intake{h, d, now.Unix(), booked}.ingest(ctx, text, ack) })
 	switch {
 	case err != nil && d.Full:
 		s.fresh.take(d.Cluster, d.Digest)

@@ -63,8 +63,12 @@ func sqliteDialect() dialect {
 	), newPhrasebook()}
 }
 
-// connections is how many a replica has at most.
-const connections = 16
+// connections is how many a replica has at most, and agents those that all agents' news have at a
+// time: where a thousand come at once the leader and users have the others.
+const (
+	connections = 16
+	agents      = connections / 4
+)
 
 // Store is the database.
 type Store struct {
@@ -76,6 +80,7 @@ type Store struct {
 	commit func(*sql.Tx) error
 	bell   bell
 	fresh  arrivals
+	desks  chan struct{} // one for each agent's news that are being taken
 	// scratch is the one transaction of a database that nobody needs afterwards; nil: each has its own.
 	scratch *sql.Tx
 	// entrusted is whether a scratch database was ever given a credential.
@@ -113,11 +118,22 @@ func openFile(path string, sync sqlite.Sync, seal *Seal) (*Store, error) {
 
 // ready sets up the connections of a database that is open.
 func ready(s *Store) *Store {
-	s.commit = (*sql.Tx).Commit
+	s.commit, s.desks = (*sql.Tx).Commit, make(chan struct{}, agents)
 	s.db.SetMaxOpenConns(connections)
 	s.db.SetMaxIdleConns(connections) // a new one costs PostgreSQL a process, and every statement its preparation
 	s.db.SetConnMaxIdleTime(time.Minute)
 	return s
+}
+
+// tell is Store.tx for what an agent tells.
+func tell(ctx context.Context, s *Store, f func(handle) error) error {
+	select {
+	case s.desks <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-s.desks }()
+	return s.tx(ctx, f)
 }
 
 // OpenStore opens a database: postgres://..., or sqlite:FILE, which is made
