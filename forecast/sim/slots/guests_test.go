@@ -351,7 +351,7 @@ func (r *reader) Queue(context.Context) (batch.State, error) { return r.engine.S
 
 // replay is a trial of a lead, in seconds; 0: without guests.
 func replay(t testing.TB, tasks []batch.Task, procs int, lead int64) outcome {
-	return (&guestTrial{t: t, procs: procs, lead: lead, cycle: 300}).run(tasks)
+	return (&guestTrial{t: t, procs: procs, lead: lead, cycle: 300, sure: uint8(number(t, "GRID_GUEST_SURE", 0))}).run(tasks)
 }
 
 // share is the part of the bookings that were kept.
@@ -393,7 +393,8 @@ func onTraces(t *testing.T, part func(t *testing.T, list []batch.Task, procs int
 	}
 }
 
-// The same on real traces, held to what was reached. GRID_GUEST_JOBS is of how many jobs of each.
+// The same on real traces, held to what was reached. GRID_GUEST_JOBS is of how many jobs of each,
+// GRID_GUEST_SURE the least chance, in percent, that is booked.
 func TestGuestsOnTraces(t *testing.T) {
 	onTraces(t, func(t *testing.T, list []batch.Task, procs int) {
 		plain := replay(t, list, procs, 0)
