@@ -20,7 +20,8 @@ func TestFollowSendsToTheScheduler(t *testing.T) {
 	s.serve(1)
 	s.start("agent", "agent", "run", "--lrms", "slurm:", "--cluster", "slurm1", "--scheduler", s.url(1), "--start", "begin", "--token-file", "agent.token")
 	ran := func(name string) string { return filepath.Join(s.dir, "ran", name) }
-	const node = `Executable = "/bin/sh"; Arguments = %q; WallTime = 120;`
+	// What a scheduler does not publish of itself is asked of: only its clusters have it.
+	const node = `Executable = "/bin/sh"; Arguments = %q; WallTime = 120; Requirements = other.GlueCEInfoLRMSType == "slurm";`
 	first := fmt.Sprintf("-c \"echo x >> %[1]s; test $(wc -l < %[1]s) -gt 1\"", ran("again"))
 	s.write("again.jdl", fmt.Sprintf("[ "+node+" RetryCount = 1; RetryOnExit = {1}; ]", first))
 	write := func(name string) string { return fmt.Sprintf(node, "-c \"echo x >> "+ran(name)+"\"") }
