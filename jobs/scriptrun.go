@@ -34,9 +34,16 @@ const noScript = 127
 
 // runScript runs a script with these arguments to its end. stopped: ctx ended before it did. A script that was ended by a
 // signal has the signal's number below 0 as its exit code.
-func runScript(ctx context.Context, s *jdl.Script, args []string) (exit int, said string, stopped bool) {
-	limited, cancel := context.WithTimeout(ctx, scriptTime)
+func runScript(ctx context.Context, after func(time.Duration) <-chan time.Time, s *jdl.Script, args []string) (exit int, said string, stopped bool) {
+	limited, cancel := context.WithCancel(ctx)
 	defer cancel()
+	go func() {
+		select {
+		case <-after(scriptTime):
+			cancel()
+		case <-limited.Done():
+		}
+	}()
 	command := s.Command
 	if !filepath.IsAbs(command) {
 		command = filepath.Join(s.Dir, command)

@@ -165,7 +165,7 @@ func (f *following) runOne(ctx context.Context, o *Outcome, job *jdl.Job, meant 
 	if post {
 		f.layOutputs(ctx, o, s)
 	}
-	exit, said, stopped := runScript(ctx, s, args)
+	exit, said, stopped := runScript(ctx, f.Clock.After, s, args)
 	return f.apply(context.WithoutCancel(ctx), one, func(r *Record) Event {
 		switch {
 		case r.Owner != lease.Name() || r.Final():
