@@ -59,6 +59,8 @@ func TestFindings(t *testing.T) {
 		{`Environment = 5;`, `error type 39: Environment must be a string or a list of strings, and this is the number 5`},
 		{`Environment = {"A=1", "A=2"};`, ``},
 		{`Requirements = "other.x == 1";`, `error type 40: Requirements is a string, not an expression (remove the quotes around it) | warning not-boolean 40: this clause is the string "other.x == 1", not a boolean (no resource can match)`},
+		{`CERequirements = "other.GlueCEPolicyMaxCPUTime >= 1440";`, ``},
+		{`CERequirements = "5";`, `warning not-boolean 42: this clause is the number 5, not a boolean (no resource can match)`},
 		{`Requirements = 5;`, `warning not-boolean 40: this clause is the number 5, not a boolean (no resource can match)`},
 		{`Requirements = other.x ==;`, `error syntax 50: unexpected ";" where a value should be`},
 		{`Rank = "x";`, `error type 32: Rank is a string, not an expression (remove the quotes around it)`},

@@ -156,6 +156,7 @@ var attrTable = []attrDef{
 	{"OutputPath", tString, inDIRAC | diracOnly | isIgnored, noMin},
 	{"Site", tStrings, inDIRAC | diracOnly, noMin},
 	{"BannedSites", tStrings, inDIRAC | diracOnly, noMin},
+	{"BannedSite", tStrings, inDIRAC | diracOnly, noMin},
 	{"GridCE", tStrings, inDIRAC | diracOnly, noMin},
 	{"Platform", tString, inDIRAC | diracOnly | isIgnored, noMin},
 	{"Priority", tNumber, inDIRAC | inOurs, noMin},

@@ -202,7 +202,7 @@ func markExecutable(r *jobReader, attr, name string) bool {
 			return true
 		}
 	}
-	if attr == "ExecutableFiles" {
+	if attr == "ExecutableFiles" && !r.absent[name] {
 		r.failAttr(attr, "not-in-sandbox", "", "ExecutableFiles: %q is not in the InputSandbox", name)
 	}
 	return false

@@ -136,7 +136,7 @@ func diracPlaces(r *jobReader) []string {
 	if sites := r.strs("Site"); len(sites) > 0 && !classad.EqualFold(sites[0], "ANY") {
 		out = append(out, "member(other.GlueSiteUniqueID, "+quoteList(siteNames(sites))+")")
 	}
-	if sites := r.strs("BannedSites"); len(sites) > 0 {
+	if sites := append(r.strs("BannedSites"), r.strs("BannedSite")...); len(sites) > 0 {
 		out = append(out, "member(other.GlueSiteUniqueID, "+quoteList(siteNames(sites))+") isnt true")
 	}
 	if ces := r.strs("GridCE"); len(ces) > 0 {

@@ -96,7 +96,7 @@ func TestTextGivesTheSameJob(t *testing.T) {
 	for _, src := range []string{
 		`Executable = "run.sh"; InputSandbox = {"run.sh", "sub dir/é\"x"}; InputSandboxDestFileName = {"run.sh", "other/name"}; StdOutput = "o"; OutputSandbox = {"o", "*.log"};`,
 		`Executable = "/bin/ls"; OutputSandbox = {"a", "b"}; OutputSandboxDestURI = {"gsiftp://localhost/x", "https://h.example/b"}; HLRLocation = "h:1";`,
-		`JobName = x; Executable = ls; CPUTime = "600"; Tags = {gpu, "4GB", "8Processors", long}; Site = LCG.CERN.ch; BannedSites = "A,B"; OwnerGroup = u;`,
+		`JobName = x; Executable = ls; CPUTime = "600"; Tags = {gpu, "4GB", "8Processors", long}; Site = LCG.CERN.ch; BannedSites = "A,B"; BannedSite = "C"; OwnerGroup = u;`,
 		`Executable = "/bin/ls"; CPUNumber = 4; HostNumber = 2; Requirements = other.x > self.n || false; n = 5; FuzzyRank = true; UserTags = [a = 1];`,
 	} {
 		j := parseTest(t, src, "run.sh", "sub dir/é\"x")

@@ -77,6 +77,11 @@ func (l *linter) record(ad *classad.Ad, dialect Dialect) {
 	if dialect != DIRAC {
 		for _, name := range []string{"Requirements", "CERequirements", "Rank"} {
 			if a, ok := ad.Attr(name); ok {
+				if s, isText := literalText(a.Expr); isText && name == "CERequirements" { // as CREAM allows it
+					if e, err := classad.ParseExpr("", []byte(s)); err == nil {
+						a.Expr = classad.Placed(e, a.Expr.Pos())
+					}
+				}
 				l.matchExpr(ad, a)
 			}
 		}

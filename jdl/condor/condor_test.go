@@ -206,6 +206,41 @@ func TestFlavourIsHeeded(t *testing.T) {
 	}
 }
 
+// TestHabitsOfPools: what people write for their pools is taken as they mean it, with a word where it is not all the same.
+func TestHabitsOfPools(t *testing.T) {
+	files := fstest.MapFS{"job/run.sh": {Data: []byte("x")}}
+	for src, want := range map[string]string{
+		"executable = run.sh\nrequest_memory = ifThenElse(NumJobStarts == 0, 2048, 4096)\nqueue":                    "Memory 2048; request_memory = ifThenElse(NumJobStarts == 0, 2048, 4096) is taken as 2048",
+		"executable = run.sh\nrequest_memory = ifthenelse(MemoryUsage =!= undefined, MemoryUsage * 2, 1024)\nqueue": "Memory 1024; ",
+		"executable = run.sh\nrequest_memory = TotalMemory / 2\nqueue":                                              "; is no size",
+		"executable = run.sh\n+RequestRuntime = 3600\nqueue":                                                        "WallTime 3600; ",
+		"executable = run.sh\ntransfer_executable = false\nqueue":                                                   "InputSandbox run.sh; transfer_executable is not used: run.sh is here",
+		"executable = other.sh\ntransfer_executable = false\nqueue":                                                 "Executable other.sh; ",
+		"executable = run.sh\nenvironment = \"A=$$(CondorScratchDir)/x\"\nqueue":                                    "Environment A=./x; ",
+		"executable = run.sh\nenvironment = \"A=$$(Other)/x\"\nqueue":                                               "; is replaced at match time",
+		"executable = run.sh\nwarning : mind the gap\nqueue":                                                        "; mind the gap",
+		"executable = run.sh\nif defined nothing\nerror : too new\nendif\nerror = err.txt\nqueue":                   "StdError err.txt; ",
+		"executable = run.sh\nerror: too old\nqueue":                                                                "; t.sub:2:1: the description says: too old",
+		"executable = run.sh\nf = a/b/c.txt\narguments = $Fdb(f) $Fnx(f) $Fxb(f)\nqueue":                            "Arguments b c.txt txt; ",
+	} {
+		told := ""
+		ads, err := condor.Read("t.sub", []byte(src), jdl.NewNearby("t.sub", jdl.WithRoot(files), jdl.WithDir("/job")), func(d *classad.Diagnostic) { told += d.Error() })
+		if err != nil {
+			told += err.Error()
+		}
+		value, says, _ := strings.Cut(want, "; ")
+		if !strings.Contains(told, says) || says == "" && told != "" {
+			t.Errorf("%q: told %q, want %q", src, told, says)
+		}
+		name, value, wanted := strings.Cut(value, " ")
+		if wanted && err == nil {
+			if got := classad.UnparseValue(ads[0].EvalAttr(name, nil)); !strings.Contains(got, value) {
+				t.Errorf("%q: %s is %s, want %s", src, name, got, value)
+			}
+		}
+	}
+}
+
 func TestErrors(t *testing.T) {
 	for src, want := range map[string]string{
 		"executable = a\nenvironment2 = A=1\nqueue":                "environment2: the value stands in double quotes",

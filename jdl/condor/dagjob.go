@@ -52,7 +52,11 @@ func (d *dagReader) job(word, rest string, line int) {
 	}
 	n := &dagNode{name: d.prefix + words[0], file: words[1], line: d.outerLine(line)}
 	options := words[2:]
-	if n.file == "{" && len(options) == 0 {
+	switch tag, labelled := strings.CutPrefix(n.file, "@="); {
+	case labelled && tag != "":
+		n.text, options = inText(d, tag, options, line)
+		n.file = ""
+	case n.file == "{" && len(options) == 0:
 		n.text, options = d.braces(line)
 		n.file = ""
 	}
@@ -88,6 +92,24 @@ func (d *dagReader) options(n *dagNode, word string, words []string, line int) (
 	return dir
 }
 
+// inText is a description in the file itself: in braces, or up to @tag; options may stand before or behind it.
+func inText(d *dagReader, tag string, options []string, line int) (text []byte, all []string) {
+	if tag == "" {
+		return d.braces(line)
+	}
+	from := d.in[len(d.in)-1]
+	begin := from.n
+	for ; from.n < len(from.lines); from.n++ {
+		if words := dagFields(from.lines[from.n]); len(words) > 0 && words[0] == "@"+tag {
+			text := strings.Join(from.lines[begin:from.n], "\n")
+			from.n++
+			return []byte(text), append(options, words[1:]...)
+		}
+	}
+	d.fail(line, "", "the description is not closed by @%s in a line of its own", tag)
+	return nil, nil
+}
+
 // braces is the text up to the line that begins with "}", and what stands behind that.
 func (d *dagReader) braces(line int) (text []byte, behind []string) {
 	from := d.in[len(d.in)-1]
@@ -105,11 +127,15 @@ func (d *dagReader) braces(line int) (text []byte, behind []string) {
 
 func (d *dagReader) description(rest string, line int) {
 	words := strings.Fields(rest)
-	if len(words) != 2 || words[1] != "{" {
+	tag := ""
+	if len(words) == 2 && strings.HasPrefix(words[1], "@=") {
+		tag = words[1][2:]
+	}
+	if len(words) != 2 || words[1] != "{" && tag == "" {
 		d.fail(line, "SUBMIT-DESCRIPTION name {", "SUBMIT-DESCRIPTION is not understood")
 		return
 	}
-	text, behind := d.braces(line)
+	text, behind := inText(d, tag, nil, line)
 	if len(behind) > 0 {
 		d.fail(line, "", "SUBMIT-DESCRIPTION: %s behind the } is not understood", behind[0])
 	}

@@ -84,6 +84,8 @@ var dagmanCases = []struct {
 	{"SUBMIT-DESCRIPTION s {\n executable=/bin/true\nqueue 2\n}\nJOB A s", false, "has no queue statement"},
 	{"JOB A {\n executable=/bin/true\nqueue 2\n}", false, "has no queue statement"},
 	{"JOB A {\n executable=/bin/true\n} DIR sub DONE\nJOB B a.sub", true, ""},
+	{"JOB A @=end DIR sub\n executable=/bin/true\n@end DONE\nSUBMIT-DESCRIPTION d @=x y\n", false, "SUBMIT-DESCRIPTION is not understood"},
+	{"JOB A @=end\n executable=/bin/true\n@endless\n", false, "the description is not closed by @end"},
 	{"JOB A{\n executable=/bin/true\n}", false, "JOB is not understood"},
 	{abc + `VARS A x="1"y = "two words" My.Attr="1" +Attr="1" 1x="" a.b="a\"b\\c"`, true, ""},
 	{abc + "VARS A x=1", false, "VARS: x=1 is not understood"},
@@ -173,6 +175,7 @@ var dagmanCases = []struct {
 	// It does not take these, and we do: later versions know NODE, marks of an editor
 	// and quotes mean no harm, and of DONE the installed one stops by a fault of its own.
 	{"NODE A a.sub", false, ""},
+	{"JOB A @=end DIR sub\n executable=/bin/true\n@end DONE\nSUBMIT-DESCRIPTION d @=x\nexecutable=/bin/true\n@x\nJOB B d", false, ""},
 	{"\ufeffJOB A a.sub", false, ""},
 	{"INCLUDE \"more.dag\"\nJOB A a.sub", false, ""},
 	{abc + "DONE A", false, ""},
@@ -190,7 +193,7 @@ func TestAsDAGMan(t *testing.T) {
 			differ++
 		}
 	}
-	if differ != 20 {
+	if differ != 21 {
 		t.Errorf("%d of %d answers are not DAGMan's", differ, len(dagmanCases))
 	}
 }

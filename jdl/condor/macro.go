@@ -61,6 +61,11 @@ func (p *proc) expandIn(s string, b *budget, depth int) (string, error) {
 			s = s[len(late):]
 			continue
 		}
+		if len(s) >= len(scratchDir) && classad.EqualFold(s[:len(scratchDir)], scratchDir) {
+			out.WriteByte('.')
+			s = s[len(scratchDir):]
+			continue
+		}
 		if strings.HasPrefix(s, "$$(") {
 			return "", fmt.Errorf("%.40s: what is replaced at match time is not supported", s)
 		}
@@ -78,6 +83,9 @@ func (p *proc) expandIn(s string, b *budget, depth int) (string, error) {
 		s = rest
 	}
 }
+
+// scratchDir is the directory in which the job starts.
+const scratchDir = "$$(CondorScratchDir)"
 
 // lateMacro is what is replaced at match time at the front of a text, $$(NAME) or $$([EXPRESSION]), else its two dollars.
 func lateMacro(s string) string {
@@ -135,7 +143,7 @@ func (p *proc) macro(function, name string, b *budget, depth int) (string, error
 }
 
 // filePart is $Fpnx and the like: p the directories, d the last of them, n the
-// name without and x its ending; q, which quotes, is left out. Letters that
+// name without and x its ending; b takes d and x without their / and dot, q, which quotes, is left out. Letters that
 // nobody here knows are not ok.
 func filePart(letters, s string) (part string, ok bool) {
 	letters = strings.ReplaceAll(letters, "q", "")
@@ -144,7 +152,12 @@ func filePart(letters, s string) (part string, ok bool) {
 	}
 	dir, base := path.Split(s)
 	ext := path.Ext(base)
-	for _, p := range []struct{ letter, text string }{{"p", dir}, {"d", lastDirectory(dir)}, {"n", strings.TrimSuffix(base, ext)}, {"x", ext}} {
+	last, end := lastDirectory(dir), ext
+	if strings.Contains(letters, "b") {
+		letters = strings.ReplaceAll(letters, "b", "")
+		last, end = strings.TrimSuffix(last, "/"), strings.TrimPrefix(ext, ".")
+	}
+	for _, p := range []struct{ letter, text string }{{"p", dir}, {"d", last}, {"n", strings.TrimSuffix(base, ext)}, {"x", end}} {
 		if strings.Contains(letters, p.letter) {
 			part += p.text
 			letters = strings.ReplaceAll(letters, p.letter, "")

@@ -159,11 +159,26 @@ func (p *parser) statement(text string, number int) {
 		p.queue(rest, number)
 	case word == "include" || word == "@include":
 		p.include(strings.TrimSpace(text[len(word):]), number)
+	case (word == "error" || word == "warning") && says(text) != "":
+		if word == "error" {
+			p.fail(number, "", "the description says: %s", says(text))
+		} else {
+			p.tell(number, "%s", says(text))
+		}
 	case word == "use" && !strings.HasPrefix(rest, "="):
 		p.fail(number, "", "use is not supported: what it stands for is in the pool's configuration")
 	default:
 		p.assign(text, number)
 	}
+}
+
+// says is the text of the statements "error : text" and "warning : text"; "" of others.
+func says(text string) string {
+	before, after, ok := strings.Cut(text, ":")
+	if !ok || strings.Contains(before, "=") {
+		return ""
+	}
+	return strings.TrimSpace(after)
 }
 
 func (p *parser) assign(text string, number int) {

@@ -218,7 +218,12 @@ func (r *reader) program() string {
 		r.fail(r.proc.pos, "the description has no executable")
 		return ""
 	}
-	if !yes(r.get("transfer_executable"), true) {
+	along := yes(r.get("transfer_executable"), true)
+	if r.b.Pos = at; !along && !path.IsAbs(name) && r.proc.near.Has(name) {
+		along = true
+		r.tell(at, "transfer_executable is not used: %s is here and goes along, since elsewhere it is not there", name)
+	}
+	if !along {
 		r.b.Pos = at
 		r.b.Str("Executable", name)
 		return "/" + name
@@ -398,7 +403,7 @@ func (r *reader) requests() {
 	if s := r.get("request_gpus", "requestgpus"); s != "" {
 		r.b.Number("GPUNumber", r.quantity("request_gpus", s, 0))
 	}
-	if s := r.get("allowed_execute_duration", "allowed_job_duration", "+maxruntime"); s != "" {
+	if s := r.get("allowed_execute_duration", "allowed_job_duration", "+maxruntime", "+requestruntime"); s != "" {
 		r.b.Number("WallTime", r.quantity("duration", s, 0))
 	} else if s := r.get("+maxwalltimemins"); s != "" && r.limits("+maxwalltimemins") {
 		r.b.Number("WallTime", 60*r.quantity("+MaxWallTimeMins", s, 0))
@@ -407,15 +412,29 @@ func (r *reader) requests() {
 	}
 }
 
-// limits reports whether an attribute of CERN's pool or CMS's is a limit of the wall time here, too.
+// limits reports whether an attribute of CERN's pool, DESY's or CMS's is a limit of the wall time here, too.
 func (r *reader) limits(name string) bool {
 	_, known := flavours[classad.Fold(unquoted(r.get("+jobflavour")))]
 	minutes, err := strconv.Atoi(r.get("+maxwalltimemins")) // CMS's pool has expressions there, too
-	return name == "+maxruntime" || name == "+jobflavour" && known || name == "+maxwalltimemins" && err == nil && minutes > 0
+	return name == "+maxruntime" || name == "+requestruntime" || name == "+jobflavour" && known || name == "+maxwalltimemins" && err == nil && minutes > 0
 }
 
 // flavours are the limits of CERN's pool by JobFlavour, in hours.
 var flavours = map[string]float64{"espresso": 1.0 / 3, "microcentury": 1, "longlunch": 2, "workday": 8, "tomorrow": 24, "testmatch": 72, "nextweek": 168}
+
+// beforeStart is the value of an expression of a job's own history while it has none yet.
+func beforeStart(s string) (float64, bool) {
+	e, err := classad.ParseExpr("", []byte(s))
+	if err != nil {
+		return 0, false
+	}
+	ad := classad.NewAd()
+	for _, name := range []string{"NumJobStarts", "NumShadowStarts", "NumJobCompletions", "NumHolds", "NumJobReconnects", "NumRestarts"} {
+		ad.Set(name, classad.NewLiteral(classad.IntValue(0)))
+	}
+	ad.Set("JobStatus", classad.NewLiteral(classad.IntValue(1)))
+	return ad.Eval(e, nil).Number()
+}
 
 // quantity is a whole number; with a unit, MB: a number without one counts in
 // unit.
@@ -425,6 +444,10 @@ func (r *reader) quantity(name, s string, unit float64) int64 {
 	bare := err == nil
 	if !bare && (unit == 0 || !sized) { // 2G would be a number of its own there
 		n, bare = arithmetic(s)
+	}
+	if first, ok := beforeStart(s); !bare && !sized && ok {
+		n, bare = first, true
+		r.tell(r.b.Pos, "%s = %s is taken as %v, which it is before the first start", name, s, first)
 	}
 	if unit == 0 {
 		if !bare || n < 0 || n != math.Trunc(n) || n > 1<<40 {
@@ -458,7 +481,7 @@ func known(name string) bool {
 	case "universe", "executable", "arguments", "arguments2", "environment", "environment2", "env", "getenv", "input", "output", "error", "transfer_executable", "transfer_input",
 		"transfer_input_files", "transferinputfiles", "transfer_output_files", "transfer_output_remaps", "initialdir", "initial_dir", "should_transfer_files",
 		"request_cpus", "requestcpus", "request_memory", "requestmemory", "request_disk", "requestdisk", "request_gpus", "max_retries",
-		"allowed_execute_duration", "allowed_job_duration", "+maxruntime", "jobbatchname", "batch_name", "+jobbatchname",
+		"allowed_execute_duration", "allowed_job_duration", "+maxruntime", "+requestruntime", "jobbatchname", "batch_name", "+jobbatchname",
 		"log", "notification", "notify_user", "when_to_transfer_output", "stream_output", "stream_error", "x509userproxy",
 		"use_x509userproxy", "transfer_output", "transfer_error", "container_image", "docker_image", "transfer_container", "leave_in_queue",
 		"args", "stdin", "stdout", "stderr", "iwd", "job_iwd", "requestgpus", "shouldtransferfiles", "transferoutputfiles", "whentotransferoutput",

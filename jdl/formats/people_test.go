@@ -90,6 +90,11 @@ func said(b *strings.Builder, j *jdl.Job) {
 	has := facts(j)
 	maps.Copy(has, words(j))
 	has["After"], has["Node"] = strings.Join(j.After, " "), j.Node
+	for name, s := range map[string]*jdl.Script{"PreScript": j.Pre, "PostScript": j.Post} {
+		if s != nil {
+			has[name] = fmt.Sprintf("%s in %s, env %d, again %d, skip %d, files %d, rest %s", s, s.Dir, len(s.Env), s.Again, s.Skip, len(s.Files), s.Rest)
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(has)) {
 		if v := has[name]; v != "" && v != `""` && v != "[]" && v != `[""]` {
 			fmt.Fprintf(b, "  %s %s\n", name, v)
