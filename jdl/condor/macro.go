@@ -50,8 +50,8 @@ func (p *proc) expandIn(s string, b *budget, depth int) (string, error) {
 		}
 		out.WriteString(s[:i])
 		s = s[i:]
-		if rest, ok := strings.CutPrefix(s, twoDollars); ok {
-			out.WriteString("$$")
+		if fixed, rest, ok := fixedMacro(s); ok {
+			out.WriteString(fixed)
 			s = rest
 			continue
 		}
@@ -59,11 +59,6 @@ func (p *proc) expandIn(s string, b *budget, depth int) (string, error) {
 			late := lateMacro(s)
 			out.WriteString(late)
 			s = s[len(late):]
-			continue
-		}
-		if len(s) >= len(scratchDir) && classad.EqualFold(s[:len(scratchDir)], scratchDir) {
-			out.WriteByte('.')
-			s = s[len(scratchDir):]
 			continue
 		}
 		if strings.HasPrefix(s, "$$(") {
@@ -86,6 +81,17 @@ func (p *proc) expandIn(s string, b *budget, depth int) (string, error) {
 
 // scratchDir is the directory in which the job starts.
 const scratchDir = "$$(CondorScratchDir)"
+
+// fixedMacro is what stands for the same in every job at the front of a text.
+func fixedMacro(s string) (text, rest string, ok bool) {
+	if rest, ok := strings.CutPrefix(s, twoDollars); ok {
+		return "$$", rest, true
+	}
+	if len(s) >= len(scratchDir) && classad.EqualFold(s[:len(scratchDir)], scratchDir) {
+		return ".", s[len(scratchDir):], true
+	}
+	return "", s, false
+}
 
 // lateMacro is what is replaced at match time at the front of a text, $$(NAME) or $$([EXPRESSION]), else its two dollars.
 func lateMacro(s string) string {
