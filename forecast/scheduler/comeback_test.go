@@ -151,7 +151,7 @@ func BenchmarkAgentsComeBack(b *testing.B) {
 		})
 		heard := booked + until("some are not heard", func() bool {
 			now := seqs()
-			return len(now) == agents && later(now, before)
+			return len(now) == agents && allLater(now, before)
 		})
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
@@ -161,7 +161,7 @@ func BenchmarkAgentsComeBack(b *testing.B) {
 }
 
 // later tells whether each number has grown.
-func later(now, before []int64) bool {
+func allLater(now, before []int64) bool {
 	for i := range now {
 		if now[i] <= before[i] {
 			return false
