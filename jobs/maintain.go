@@ -117,7 +117,7 @@ func (s *SQLite) Repair(ctx context.Context) ([]Damage, error) {
 		if _, err = tx.Exec("REINDEX"); err != nil {
 			return err
 		}
-		return s.whole(ctx, tx)
+		return intact(ctx, tx, s.dir)
 	})
 	if sqlite.Twice(err) {
 		err = &RuinedError{filepath.Join(s.dir, "jobs.db"), err}
@@ -128,15 +128,15 @@ func (s *SQLite) Repair(ctx context.Context) ([]Damage, error) {
 	return out, nil
 }
 
-// whole tells whether a file is whole now: where pages are at each other's places, indexes that are made anew are written
+// intact tells whether a file is whole now: where pages are at each other's places, indexes that are made anew are written
 // over what is none of theirs.
-func (s *SQLite) whole(ctx context.Context, tx *sql.Tx) error {
+func intact(ctx context.Context, tx *sql.Tx, dir string) error {
 	said := ""
 	if err := tx.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&said); err != nil {
 		return err
 	}
 	if said != "ok" {
-		return &RuinedError{filepath.Join(s.dir, "jobs.db"), errors.New(said)}
+		return &RuinedError{filepath.Join(dir, "jobs.db"), errors.New(said)}
 	}
 	return nil
 }

@@ -156,7 +156,7 @@ func (s *SQLite) migrate() error {
 		if err := tx.QueryRow("PRAGMA user_version").Scan(&version); err != nil {
 			return err
 		}
-		if err := s.ours(tx, version); err != nil {
+		if err := ours(tx, version, s.dir); err != nil {
 			return err
 		}
 		for ; version < len(migrations); version++ {
@@ -173,13 +173,13 @@ func (s *SQLite) migrate() error {
 
 // ours tells whether a file without a version has nothing in it yet. Else it is another database, as it is to SQLite
 // once the write-ahead log of one has come to lie beside the records.
-func (s *SQLite) ours(tx *sql.Tx, version int) error {
+func ours(tx *sql.Tx, version int, dir string) error {
 	things := 0
 	if err := tx.QueryRow("SELECT count(*) FROM sqlite_master").Scan(&things); err != nil {
 		return err
 	}
 	if version == 0 && things > 0 {
-		return &RuinedError{filepath.Join(s.dir, "jobs.db"), errors.New("with what lies beside it, it is another database")}
+		return &RuinedError{filepath.Join(dir, "jobs.db"), errors.New("with what lies beside it, it is another database")}
 	}
 	return nil
 }

@@ -141,7 +141,7 @@ func (a *API) admit(next http.Handler, w http.ResponseWriter, r *http.Request) {
 	if end == nil {
 		return
 	}
-	defer func() { end() }()
+	defer end()
 	p, err := asker(a, r)
 	if err == nil {
 		subject = p.Subject
@@ -161,22 +161,19 @@ func (a *API) admit(next http.Handler, w http.ResponseWriter, r *http.Request) {
 		http.Error(w, why.Error(), http.StatusUnauthorized)
 		return
 	}
-	ctx := context.WithValue(r.Context(), personKey{}, why)
-	if err == nil {
-		ctx = context.WithValue(ctx, personKey{}, p)
-	}
-	r = r.WithContext(ctx)
+	r = asked(r, p, err == nil, why)
 	if r.URL.Path == eventsPath { // streams last, and have bounds of their own
 		end()
 		next.ServeHTTP(w, r)
 		return
 	}
 	if err == nil {
-		end()
-		if end = a.askers.enter(w, subject, a.AtOnce); end == nil {
-			end = func() {}
+		own := a.askers.enter(w, subject, a.AtOnce)
+		if own == nil {
 			return
 		}
+		defer own()
+		end()
 		noteToken(a, r, p)
 	}
 	read, ok := bounded(&a.turns, w, r, subject)
@@ -193,6 +190,14 @@ func asker(a *API, r *http.Request) (Person, error) {
 		return seen, nil
 	}
 	return p, err
+}
+
+// asked is a request by a person who is known, or by one who is not, and why.
+func asked(r *http.Request, p Person, known bool, why error) *http.Request {
+	if known {
+		return r.WithContext(context.WithValue(r.Context(), personKey{}, p))
+	}
+	return r.WithContext(context.WithValue(r.Context(), personKey{}, why))
 }
 
 // askers are those whose requests are under way.

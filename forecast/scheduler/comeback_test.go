@@ -160,7 +160,7 @@ func BenchmarkAgentsComeBack(b *testing.B) {
 	}
 }
 
-// later tells whether each number has grown.
+// allLater tells whether each number has grown.
 func allLater(now, before []int64) bool {
 	for i := range now {
 		if now[i] <= before[i] {

@@ -28,45 +28,7 @@ const (
 func (d *Daemon) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/link", d.serveLink)
-	mux.HandleFunc("POST /v1/jobs", func(w http.ResponseWriter, r *http.Request) {
-		turn := d.askers.longTurn(w, r)
-		if turn == nil {
-			return
-		}
-		defer turn()
-		var jobs handed
-		if !readBody(w, r, maxBody, &jobs) {
-			return
-		}
-		chain := chainOf(r.TLS)
-		for i := range jobs {
-			if err := errors.Join(jobs[i].Check(), checkBroker(jobs[i].Broker)); err != nil {
-				http.Error(w, err.Error(), http.StatusBadRequest)
-				return
-			}
-			if err := named(r.TLS, jobs[i].Broker); err != nil {
-				http.Error(w, fmt.Sprintf("broker %s: %v", jobs[i].Broker, err), http.StatusForbidden)
-				return
-			}
-			jobs[i].Hops, jobs[i].Placed = 0, false
-			if jobs[i].Papers != nil {
-				jobs[i].Papers.Chain = chain
-			}
-			if err := d.papers.check(&jobs[i]); err != nil {
-				http.Error(w, err.Error(), http.StatusForbidden)
-				return
-			}
-			if jobs[i].Submitted > now()+maxAhead.Milliseconds() { // its age counts from then
-				http.Error(w, fmt.Sprintf("job %.80q is submitted %v in the future: set the clocks", jobs[i].ID, time.Duration(jobs[i].Submitted-now())*time.Millisecond), http.StatusBadRequest)
-				return
-			}
-		}
-		if err := d.Submit(jobs); err != nil {
-			http.Error(w, err.Error(), http.StatusServiceUnavailable)
-			return
-		}
-		writeBody(w, struct{}{})
-	})
+	mux.HandleFunc("POST /v1/jobs", d.serveJobs)
 	mux.HandleFunc("POST /v1/ended", func(w http.ResponseWriter, r *http.Request) {
 		var e Ended
 		if readBody(w, r, maxEnded, &e) {
@@ -81,6 +43,47 @@ func (d *Daemon) Handler() http.Handler {
 		}
 	})
 	return http.NewCrossOriginProtection().Handler(d.askers.guard(mux)) // browsers show their user's certificate to every page
+}
+
+// serveJobs takes in what a broker hands in.
+func (d *Daemon) serveJobs(w http.ResponseWriter, r *http.Request) {
+	turn := d.askers.longTurn(w, r)
+	if turn == nil {
+		return
+	}
+	defer turn()
+	var jobs handed
+	if !readBody(w, r, maxBody, &jobs) {
+		return
+	}
+	chain := chainOf(r.TLS)
+	for i := range jobs {
+		if err := errors.Join(jobs[i].Check(), checkBroker(jobs[i].Broker)); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		if err := named(r.TLS, jobs[i].Broker); err != nil {
+			http.Error(w, fmt.Sprintf("broker %s: %v", jobs[i].Broker, err), http.StatusForbidden)
+			return
+		}
+		jobs[i].Hops, jobs[i].Placed = 0, false
+		if jobs[i].Papers != nil {
+			jobs[i].Papers.Chain = chain
+		}
+		if err := d.papers.check(&jobs[i]); err != nil {
+			http.Error(w, err.Error(), http.StatusForbidden)
+			return
+		}
+		if jobs[i].Submitted > now()+maxAhead.Milliseconds() { // its age counts from then
+			http.Error(w, fmt.Sprintf("job %.80q is submitted %v in the future: set the clocks", jobs[i].ID, time.Duration(jobs[i].Submitted-now())*time.Millisecond), http.StatusBadRequest)
+			return
+		}
+	}
+	if err := d.Submit(jobs); err != nil {
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	writeBody(w, struct{}{})
 }
 
 // maxAhead is by how much a broker's clock may be ahead.
