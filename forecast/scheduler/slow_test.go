@@ -118,6 +118,7 @@ func TestFilesAreSentInTurns(t *testing.T) {
 	select {
 	case resp := <-third:
 		t.Errorf("a third one at once: %s", resp.Status)
+		third <- resp
 	case <-time.After(3 * time.Second): // on a busy machine, too, it would have come
 	}
 	for _, resp := range []*http.Response{first, second} {
