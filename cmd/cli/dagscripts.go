@@ -62,8 +62,11 @@ func scriptLosses(j *jdl.Job) (out []*classad.Diagnostic) {
 
 // scriptNote says which script of a job is to run.
 func scriptNote(o *jobs.Outcome) string {
-	if owed := jobs.OwesScript(o.Record); owed == "PostScript" {
+	switch owed := jobs.OwesScript(o.Record); {
+	case owed == "PostScript":
 		return "its PostScript is to run"
+	case owed != "" && len(o.After) == 0:
+		return "its PreScript is to run before it is sent"
 	}
 	return ""
 }
