@@ -72,8 +72,8 @@ func config(text string) settings {
 }
 
 // recent is the version from which on Slurm's backfill is taken to do as 24.11's (see
-// batch.Slurm.Recent). Of the rules that differ from 22.05's, Slurm's change logs date two
-// after 24.05.3: ends rounded up (24.05.4) and the test of when a job will run (24.11.0).
+// batch.Slurm.Recent). No version between was looked at, and no entry of Slurm's change
+// logs names the rules that differ; what comes nearest is of 24.05.4 and of 24.11.0.
 const recent = 24.11
 
 // version is Slurm's, major and minor, as a number; 0: it does not say.
