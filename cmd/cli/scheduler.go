@@ -47,6 +47,7 @@ type schedulerConfig struct {
 	AtOnce       int                   `toml:"requests_at_once"`
 	Admins       []string              `toml:"admins"`
 	Issuers      []string              `toml:"issuers"`
+	IssuerVOs    map[string][]string   `toml:"issuer_vos"` // for which an issuer speaks
 	Audience     string                `toml:"audience"`
 	VOMSDir      string                `toml:"vomsdir"`
 	Login        *scheduler.Login      `toml:"login"` // people with a browser sign in there

@@ -100,6 +100,14 @@ func (c *schedulerConfig) checkIssuers() error {
 			return faulty("issuers", "issuers: %q: say a URL that begins with https://, or http:// of this machine", issuer)
 		}
 	}
+	for issuer, vos := range c.IssuerVOs {
+		switch {
+		case !slices.Contains(c.Issuers, issuer):
+			return faulty("issuer_vos", "issuer_vos: %q is none of issuers", issuer)
+		case len(vos) == 0 || slices.Contains(vos, ""):
+			return faulty("issuer_vos", "issuer_vos: %q: say the names of VOs", issuer)
+		}
+	}
 	if len(c.Issuers) > 0 && c.Audience == "" {
 		return faulty("issuers", "issuers: say the audience that their tokens name with audience, too")
 	}

@@ -79,6 +79,9 @@ func doctorIssuers(ctx context.Context, c schedulerConfig, say func(ok bool, for
 		} else {
 			say(true, "issuers: %s answers and has keys", name)
 		}
+		if len(c.Issuers) > 1 && c.IssuerVOs[name] == nil {
+			say(false, "issuers: %s speaks for every VO, also for those of the others: say for which with issuer_vos", name)
+		}
 	}
 	if c.Login == nil {
 		return

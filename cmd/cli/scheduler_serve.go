@@ -60,7 +60,7 @@ func runSchedulerServe(ctx context.Context, d *deps, file string) error {
 	}
 	log := slog.New(slog.NewTextHandler(d.env.Err, &slog.HandlerOptions{Level: level}))
 	s := scheduler.New(conf, store, opened.open, d.env.Now, log)
-	door := &scheduler.Door{VOMSDir: credentialEnv(d).VOMSDir(credential.Options{VOMSDir: c.VOMSDir}), Tokens: c.Tokens, Issuers: c.Issuers, Audience: c.Audience, Admins: c.Admins, Clusters: conf.Clusters}
+	door := &scheduler.Door{VOMSDir: credentialEnv(d).VOMSDir(credential.Options{VOMSDir: c.VOMSDir}), Tokens: c.Tokens, Issuers: c.Issuers, VOs: c.IssuerVOs, Audience: c.Audience, Admins: c.Admins, Clusters: conf.Clusters}
 	if t, err := credential.LoadTrust(credentialEnv(d), credential.Options{CAs: credential.GridCA}); err == nil {
 		door.Trust = t
 		if door.Hosts, err = hostNames(d, c); err != nil {

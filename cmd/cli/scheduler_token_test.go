@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -13,29 +12,13 @@ import (
 	"gridbroker/testdata/testbed"
 )
 
-// openIssuer is an issuer of tokens that answers over HTTP.
-func openIssuer(t *testing.T) *testbed.Issuer {
-	t.Helper()
-	var iss *testbed.Issuer
-	mux := http.NewServeMux()
-	mux.HandleFunc("/.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) { json.NewEncoder(w).Encode(iss.Discovery()) })
-	mux.HandleFunc("/jwks.json", func(w http.ResponseWriter, _ *http.Request) { json.NewEncoder(w).Encode(iss.Keys()) })
-	server := httptest.NewServer(mux)
-	t.Cleanup(server.Close)
-	var err error
-	if iss, err = testbed.OpenIssuer(t.TempDir(), server.URL+"/"); err != nil {
-		t.Fatal(err)
-	}
-	return iss
-}
-
 // A user's token ends while his job waits: the job is held, which the stream of events tells, is
 // sent to nobody though there are slots, and goes on when the grid follow that runs meanwhile
 // finds a newer token in the file.
 func TestTokenEndsWhileJobsWait(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, "/tmp")
-	iss := openIssuer(t)
+	iss := testbed.ServeIssuer(t)
 	s.configure("token_grace = \"0s\"\nissuers = [\""+iss.URL+"\"]\naudience = \"grid\"\n", "slurm1 slurm:")
 	s.serve(0)
 	s.serve(1)

@@ -151,7 +151,7 @@ func (a *API) admit(next http.Handler, w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if p.Doubt != "" {
-		a.Log.Info("without VOMS attributes", "subject", subject, "why", p.Doubt)
+		a.Log.Info("taken for a member of no VO", "subject", subject, "why", p.Doubt)
 	}
 	if err != nil && !errors.Is(err, ErrStranger) {
 		a.Log.Info("not let in", "from", r.RemoteAddr, "error", err)

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 
@@ -41,9 +43,10 @@ type Door struct {
 	VOMSDir  string
 	Hosts    []string // names of this host, for attributes that are meant for some hosts
 	Tokens   []TokenUser
-	Issuers  []string // OIDC issuers
-	Audience string   // that their tokens must name
-	Admins   []string // subjects
+	Issuers  []string            // OIDC issuers
+	VOs      map[string][]string // of which an issuer's tokens may tell that somebody is a member; of one without: any
+	Audience string              // that their tokens must name
+	Admins   []string            // subjects
 	Clusters map[string]ClusterConfig
 
 	mu      sync.Mutex
@@ -145,11 +148,27 @@ func (d *Door) byToken(ctx context.Context, token string) (Person, error) {
 	if err != nil {
 		return Person{}, err
 	}
-	p := Person{Subject: id.Issuer + "#" + id.Subject, FQANs: claims.Groups(), Expires: id.Expiry, Token: true}
-	if len(p.FQANs) > 0 {
-		p.VO, _, _ = strings.Cut(strings.TrimPrefix(p.FQANs[0], "/"), "/")
-	}
+	p := Person{Subject: id.Issuer + "#" + id.Subject, Expires: id.Expiry, Token: true}
+	p.VO, p.FQANs, p.Doubt = d.groups(id.Issuer, claims.Groups())
 	return p, nil
+}
+
+// groups are those of a token, where its issuer speaks for all of them, and the VO of the first. Else they are
+// none; doubt says why.
+func (d *Door) groups(issuer string, all []string) (vo string, groups []string, doubt string) {
+	vos, bound := d.VOs[issuer]
+	for i, g := range all {
+		of, _, _ := strings.Cut(strings.TrimPrefix(g, "/"), "/")
+		switch {
+		case !utf8.ValidString(g) || strings.ContainsFunc(g, unicode.IsControl):
+			return "", nil, fmt.Sprintf("group %.80q of the token has control characters or is no text", g)
+		case bound && !slices.Contains(vos, of):
+			return "", nil, fmt.Sprintf("group %.80q of the token is of a VO for which %s does not speak", g, issuer)
+		case i == 0:
+			vo = of
+		}
+	}
+	return vo, all, ""
 }
 
 // issuer is one that tokens are verified with.

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -314,16 +315,7 @@ func (f *front) endpoint() glue.Endpoint {
 // Who goes on for days shows the token that there is by then, and the scheduler notes until when it
 // is good.
 func TestNewerTokensAreShown(t *testing.T) {
-	var iss *testbed.Issuer
-	mux := http.NewServeMux()
-	mux.HandleFunc("/.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) { json.NewEncoder(w).Encode(iss.Discovery()) })
-	mux.HandleFunc("/jwks.json", func(w http.ResponseWriter, _ *http.Request) { json.NewEncoder(w).Encode(iss.Keys()) })
-	server := httptest.NewServer(mux)
-	t.Cleanup(server.Close)
-	var err error
-	if iss, err = testbed.OpenIssuer(t.TempDir(), server.URL+"/"); err != nil {
-		t.Fatal(err)
-	}
+	iss := testbed.ServeIssuer(t)
 	f := newFront(t, func(_ *Config, a *API) { a.Door.Issuers, a.Door.Audience = []string{iss.URL}, "grid" })
 	var token *credential.Token
 	give := func(life time.Duration) {
@@ -708,4 +700,44 @@ func (f *front) delta(cluster string, n int, change func(*wire.Delta)) []byte {
 		f.t.Fatal(err)
 	}
 	return text
+}
+
+// An issuer's token makes nobody a member of a VO for which that issuer does not speak, and groups are text.
+func TestIssuersSpeakForTheirVOs(t *testing.T) {
+	a, b, free := testbed.ServeIssuer(t), testbed.ServeIssuer(t), testbed.ServeIssuer(t)
+	f := newFront(t, func(_ *Config, api *API) {
+		api.Door.Issuers, api.Door.Audience = []string{a.URL, b.URL, free.URL}, "grid"
+		api.Door.VOs = map[string][]string{a.URL: {"a", "c"}, b.URL: {"b"}}
+	})
+	for _, c := range []struct {
+		iss    *testbed.Issuer
+		groups []string
+		vo     string // "": not believed
+	}{
+		{a, []string{"/a/production", "/a"}, "a"},
+		{a, []string{"c"}, "c"},
+		{a, []string{"/a", "/b"}, ""},
+		{a, []string{"/ab"}, ""},
+		{a, []string{"b/a"}, ""},
+		{b, []string{"/b"}, "b"},
+		{b, []string{"/a"}, ""},
+		{free, []string{"/a"}, "a"},
+		{free, []string{"/a/x\ny"}, ""},
+	} {
+		token, err := c.iss.Token("carol", time.Hour, map[string]any{"aud": "grid", "wlcg.groups": c.groups})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var answer struct {
+			Jobs []struct{ Error string }
+		}
+		vo := cmp.Or(c.vo, "a")
+		sent := map[string]any{"jobs": []map[string]any{{"key": fmt.Sprint(c), "jdl": fmt.Sprintf("[ Executable = \"/bin/true\"; VirtualOrganisation = %q; ]", vo)}}}
+		if code := f.ask(f.client(nil), token, "POST", "/v1/jobs", sent, &answer); code != 200 || len(answer.Jobs) != 1 {
+			t.Fatalf("%q: %d %+v", c.groups, code, answer)
+		}
+		if said := answer.Jobs[0].Error; (said == "") != (c.vo != "") {
+			t.Errorf("%q of %s: %q", c.groups, c.iss.URL, said)
+		}
+	}
 }

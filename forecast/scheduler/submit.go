@@ -19,7 +19,7 @@ type Person struct {
 	Subject string
 	VO      string
 	FQANs   []string
-	Doubt   string // why the VOMS attributes that he shows do not count
+	Doubt   string // why the VOMS attributes or groups that he shows do not count
 	Admin   bool
 	Sites   []string // clusters he speaks for
 	Expires time.Time

@@ -12,8 +12,11 @@ import (
 	"fmt"
 	"maps"
 	"math/big"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"testing"
 	"time"
 )
 
@@ -84,3 +87,20 @@ func (i *Issuer) Keys() any {
 }
 
 func b64(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
+
+// ServeIssuer makes an issuer that answers over HTTP until the test has ended.
+func ServeIssuer(t testing.TB) *Issuer {
+	t.Helper()
+	var iss *Issuer
+	mux := http.NewServeMux()
+	for path, document := range map[string]func() any{"/.well-known/openid-configuration": func() any { return iss.Discovery() }, "/jwks.json": func() any { return iss.Keys() }} {
+		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) { json.NewEncoder(w).Encode(document()) })
+	}
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	var err error
+	if iss, err = OpenIssuer(t.TempDir(), server.URL+"/"); err != nil {
+		t.Fatal(err)
+	}
+	return iss
+}
