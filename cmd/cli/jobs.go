@@ -127,6 +127,13 @@ func withJobs(ctx context.Context, d *deps, sel selection, do func(*session, []*
 	return do(s, rs)
 }
 
+// sayNone says that there are no jobs where a verb would print nothing.
+func sayNone(d *deps, rs []*jobs.Outcome) {
+	if len(rs) == 0 && !d.json {
+		fmt.Fprintln(d.env.Err, "grid: no jobs")
+	}
+}
+
 // openJobs opens a session and selects jobs, asking the back-ends about them
 // first where the verb wants that.
 func openJobs(ctx context.Context, d *deps, p planning, sel selection, n needs) (*session, []*jobs.Outcome, error) {

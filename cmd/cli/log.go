@@ -46,6 +46,7 @@ what the back-end itself has logged about it.
 
 func runLog(ctx context.Context, d *deps, o logOptions) error {
 	return withJobs(ctx, d, o.sel, func(s *session, rs []*jobs.Outcome) error {
+		sayNone(d, rs)
 		logs, err := readLogs(ctx, s, rs, !o.own)
 		if err != nil {
 			return err

@@ -32,6 +32,7 @@ done, and how many more queues that opens, by the last answers of the sources.
 
 func runShow(ctx context.Context, d *deps, sel selection) error {
 	return withJobs(ctx, d, sel, func(s *session, rs []*jobs.Outcome) error {
+		sayNone(d, rs)
 		if d.json {
 			if err := printJSON(d, "show", jobsJSON(rs)); err != nil {
 				return err

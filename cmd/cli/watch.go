@@ -57,6 +57,7 @@ func runWatch(ctx context.Context, d *deps, o watchOptions) error {
 		return err
 	}
 	defer s.close()
+	sayNone(d, rs)
 	err = followJobs(ctx, d, s, waitOptions{o.planning.discovery, o.timeout, false}, rs)
 	if d.json {
 		if jerr := printJSON(d, "watch", jobsJSON(rs)); jerr != nil {

@@ -46,6 +46,7 @@ func runWhy(ctx context.Context, d *deps, sel selection) error {
 }
 
 func printWhy(ctx context.Context, d *deps, s *session, rs []*jobs.Outcome) error {
+	sayNone(d, rs)
 	doc := whyDocument{Jobs: []whyJob{}}
 	adviser := newAdviser(d, s)
 	for _, r := range rs {
