@@ -12,12 +12,14 @@ import (
 	"time"
 
 	"gridbroker/forecast/scheduler"
+	"gridbroker/testdata/testbed"
 )
 
 // TestOneUserAmongOthers: a user who begins a thousand requests and ends none, each with a body that is nearly there, has so
 // many in the scheduler as its configuration says: the others are refused and told when to come again, they cost no
 // memory, and another user is served.
 func TestOneUserAmongOthers(t *testing.T) {
+	testbed.Measures(t)
 	more := fmt.Sprintf("requests_at_once = 40\n[[token]]\nsha256 = %q\nsubject = \"bob\"\n", scheduler.HashToken("secret-b"))
 	d := newRogueScheduled(t, []string{"prlimit", "--nofile=4096:4096"}, nil, more)
 	if _, _, err := d.ping("secret-b"); err != nil {

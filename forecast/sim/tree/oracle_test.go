@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"gridbroker/testdata/testbed"
 )
 
 // The rules once more, from the text of the experiment and not from our code, as
@@ -306,6 +308,7 @@ func (m *meeting) tell(who int, at int64, requests []func()) {
 
 // TestRulesOnceMore: every start is that of the rules, at settings of no given table.
 func TestRulesOnceMore(t *testing.T) {
+	testbed.Computes(t)
 	rng := rand.New(rand.NewPCG(17, 5))
 	starts, trees := 0, 0
 	for n := range 60 {
