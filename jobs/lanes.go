@@ -171,6 +171,11 @@ func (f *following) sendBeside(ctx context.Context, os []*Outcome) error {
 	if len(begun) == 0 {
 		return nil
 	}
+	return awaitBegun(ctx, f, begun)
+}
+
+// awaitBegun waits a little for lanes, or to their ends where the look is to be thorough, and takes over what has arrived.
+func awaitBegun(ctx context.Context, f *following, begun []*lane) error {
 	var enough <-chan time.Time
 	if !f.Thorough {
 		enough = f.Clock.After(laneWait)

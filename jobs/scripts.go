@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"time"
 
 	"gridbroker/jdl"
 	"gridbroker/plugins"
@@ -87,20 +86,7 @@ func (f *following) runScripts(ctx context.Context, os []*Outcome) error {
 			go f.script(ctx, n, f.meaning(n.jobs[0]))
 		}
 	}
-	var enough <-chan time.Time
-	if !f.Thorough {
-		enough = f.Clock.After(laneWait)
-	}
-	for _, n := range begun {
-		select {
-		case <-n.through:
-		case <-enough:
-			return f.arrive()
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return f.arrive()
+	return awaitBegun(ctx, f, begun)
 }
 
 // script runs the script that a job owes.
