@@ -130,7 +130,7 @@ func (s *tokens) note(owner string, until int64) {
 }
 
 // showToken notes until when somebody's token is good, who asks about jobs: until then, and
-// Config.TokenGrace longer, jobs of his are begun.
+// Config.TokenGrace longer, jobs of his are begun. What he has delegated stays, and counts.
 func showToken(ctx context.Context, s *Scheduler, who Person) error {
 	if !who.Token || who.Expires.IsZero() {
 		return nil
@@ -142,8 +142,8 @@ func showToken(ctx context.Context, s *Scheduler, who Person) error {
 	err := s.store.tx(ctx, func(h handle) error {
 		s.store.entrusted = s.store.scratch != nil
 		_, err := h.exec(ctx, `insert into credential (owner, expires, body) values ($1, $2, $3)
-			on conflict (owner) do update set expires = excluded.expires, body = excluded.body where credential.expires < excluded.expires`,
-			who.Subject, until, s.store.seal.Close("credential/"+who.Subject, nil))
+			on conflict (owner) do update set expires = excluded.expires, body = excluded.body where credential.expires < excluded.expires and length(credential.body) <= $4`,
+			who.Subject, until, s.store.seal.Close("credential/"+who.Subject, nil), sealSize)
 		return err
 	})
 	if err == nil {

@@ -298,3 +298,27 @@ func TestTokenGrace(t *testing.T) {
 		t.Errorf("an hour after that: %s", j.State)
 	}
 }
+
+// Who has delegated a proxy and shows a token that is good for longer keeps the proxy, for his jobs at their sites.
+func TestTokenTakesNoProxyAway(t *testing.T) {
+	t.Run("SQLite", func(t *testing.T) { proxyStays(t, sqliteDSN(t)) })
+	t.Run("PostgreSQL", func(t *testing.T) { proxyStays(t, postgresDSN(t)) })
+}
+
+func proxyStays(t *testing.T, dsn string) {
+	w := newWorld(t, dsn, 3, 0, 6)
+	w.delegate("alice", time.Hour)
+	w.shows("alice", 24*time.Hour)
+	all, err := credentials(t.Context(), w.store, []string{"alice"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body, err := all["alice"].open(w.store.seal, "alice", w.now); string(body) != "a proxy" || err != nil {
+		t.Errorf("the scheduler has %q of her, %v", body, err)
+	}
+	w.shows("bob", time.Hour)
+	w.delegate("bob", 30*time.Minute)
+	if all, err = credentials(t.Context(), w.store, []string{"bob"}); err != nil || all["bob"].expires != w.now.Add(30*time.Minute).Unix() {
+		t.Errorf("a proxy after a token: %+v, %v", all["bob"], err)
+	}
+}
