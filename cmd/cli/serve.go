@@ -48,15 +48,12 @@ const (
 // perAddress bounds what one address has under way, so that others are served beside it.
 func perAddress(next http.Handler) http.Handler {
 	var all, worked turns.Turns
-	later := func(w http.ResponseWriter) {
-		w.Header().Set("Retry-After", "1")
-		http.Error(w, "your address has as many requests under way as may be", http.StatusTooManyRequests)
-	}
+	const full = "your address has as many requests under way as may be"
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		from := turns.Address(r.RemoteAddr)
 		end := all.Try(from, addressAtOnce)
 		if end == nil {
-			later(w)
+			turns.Later(w, 1, full)
 			return
 		}
 		defer end()
@@ -64,7 +61,7 @@ func perAddress(next http.Handler) http.Handler {
 		turn := worked.Take(ctx, from, addressTurns)
 		cancel()
 		if turn == nil {
-			later(w)
+			turns.Later(w, 1, full)
 			return
 		}
 		defer turn()

@@ -147,7 +147,7 @@ func (a *API) admit(next http.Handler, w http.ResponseWriter, r *http.Request) {
 		subject = p.Subject
 	}
 	if !a.limit.allow(subject) {
-		later(w, 1, "too many requests")
+		turns.Later(w, 1, "too many requests")
 		return
 	}
 	if p.Doubt != "" {
@@ -207,15 +207,9 @@ type askers struct{ turns.Turns }
 // where he has as many as he may.
 func (a *askers) enter(w http.ResponseWriter, asker string, atOnce int) (end func()) {
 	if end = a.Try(asker, atOnce); end == nil {
-		later(w, 1, fmt.Sprintf("%d of your requests are under way, which is as many as may be: come again when one of them has its answer", atOnce))
+		turns.Later(w, 1, fmt.Sprintf("%d of your requests are under way, which is as many as may be: come again when one of them has its answer", atOnce))
 	}
 	return end
-}
-
-// later tells who asks to come again, in so many seconds.
-func later(w http.ResponseWriter, seconds int, why string) {
-	w.Header().Set("Retry-After", strconv.Itoa(seconds))
-	http.Error(w, why, http.StatusTooManyRequests)
 }
 
 // eventsPath is that of streams of events.
@@ -249,7 +243,7 @@ func (a *API) within(next http.Handler, w http.ResponseWriter, r *http.Request, 
 	if strings.Contains(r.URL.Path, filesPath) {
 		end := a.reads.Take(ctx, subject, longTurns)
 		if end == nil {
-			later(w, 10, "you are being sent other files")
+			turns.Later(w, 10, "you are being sent other files")
 			return
 		}
 		defer end()

@@ -36,7 +36,7 @@ func bounded(long *turns.Turns, w http.ResponseWriter, r *http.Request, subject 
 		defer cancel()
 		turn := long.Take(ctx, subject, longTurns)
 		if turn == nil {
-			later(w, 5, fmt.Sprintf("%d long requests of yours are on their way or worked on", longTurns))
+			turns.Later(w, 5, fmt.Sprintf("%d long requests of yours are on their way or worked on", longTurns))
 			return end, false
 		}
 		end = turn

@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"gridbroker/forecast/turns"
 )
 
 // events streams what changes, as server-sent events: to a user the log of his
@@ -28,7 +30,7 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) {
 	closed := a.streams.open(subject, func() { cancel(); out.SetWriteDeadline(time.Now()) })
 	if closed == nil {
 		cancel()
-		later(w, 60, "too many streams of events")
+		turns.Later(w, 60, "too many streams of events")
 		return
 	}
 	defer closed()

@@ -3,6 +3,7 @@ package turns
 import (
 	"io"
 	"net/http"
+	"strconv"
 	"time"
 )
 
@@ -31,4 +32,11 @@ func (a *Arriving) Read(p []byte) (int, error) {
 	n, err := a.ReadCloser.Read(p)
 	a.got += int64(n)
 	return n, err
+}
+
+// Later refuses a request of one who has as much under way as may be, and tells in how many seconds to come again
+// (429, RFC 6585, section 4; RFC 9110, section 10.2.3).
+func Later(w http.ResponseWriter, seconds int, why string) {
+	w.Header().Set("Retry-After", strconv.Itoa(seconds))
+	http.Error(w, why, http.StatusTooManyRequests)
 }

@@ -44,8 +44,7 @@ func (a *askers) guard(next http.Handler) http.Handler {
 }
 
 func full(w http.ResponseWriter) {
-	w.Header().Set("Retry-After", "1")
-	http.Error(w, "you have as many requests or links here as may be", http.StatusTooManyRequests)
+	turns.Later(w, 1, "you have as many requests or links here as may be")
 }
 
 // longTurn waits for a turn; nil, and it was told, where none comes.
