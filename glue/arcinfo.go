@@ -18,10 +18,14 @@ const (
 	maxDepth = 64      // nesting
 	maxText  = 1 << 16 // bytes of text in one element
 	maxNodes = 1 << 19 // elements and attributes
+	maxParts = 4 << 19 // tags, texts, comments and instructions of XML
 	maxPart  = 1 << 20 // bytes of one tag, text or comment, as they are written
 )
 
-var errTooManyNodes = fmt.Errorf("more than %d elements", maxNodes)
+var (
+	errTooManyNodes = fmt.Errorf("more than %d elements", maxNodes)
+	errTooManyParts = fmt.Errorf("more than %d tags, texts and comments", maxParts)
+)
 
 // node is an element of an information document, whether it came as XML or as
 // JSON. ARC's JSON is its XML put over: a list of one may be the bare element.
@@ -38,7 +42,10 @@ func (d *Decoder) AddARCInfoXML(r io.Reader) error {
 	dec := xml.NewDecoder(in)
 	root := &node{}
 	stack := []*open{{node: root}}
-	for nodes := 0; ; {
+	for nodes, parts := 0, 0; ; {
+		if parts++; parts > maxParts {
+			return errTooManyParts
+		}
 		in.Next()
 		tok, err := dec.Token()
 		if errors.Is(err, io.EOF) {

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -69,7 +70,21 @@ func stopAll(t *testing.T, b *local.Backend, dir string) {
 	for _, h := range hs {
 		wait(t, b, h, plugins.State.Final)
 	}
-	time.Sleep(100 * time.Millisecond) // runner's last look
+	for range 500 { // the runner's last look, and the supervisors'
+		time.Sleep(20 * time.Millisecond)
+		if !helped(dir) {
+			return
+		}
+	}
+}
+
+// helped reports whether a process on this machine was started to help a directory's sites.
+func helped(dir string) bool {
+	processes, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	return slices.ContainsFunc(processes, func(path string) bool {
+		words, _ := os.ReadFile(path)
+		return bytes.Contains(words, []byte(dir+"/"))
+	})
 }
 
 func shell(script string) *jdl.Job {

@@ -72,13 +72,14 @@ failed_in() {
 		$1 == "FAIL" && $2 ~ /^gridbroker/ {print $2, died || names == "" ? "." : "^(" substr(names, 2) ")$"}
 		($1 == "ok" || $1 == "FAIL") && $2 ~ /^gridbroker/ {died = 0; names = ""}' "$1"
 }
-# again runs once more what failed under the race detector, package by package.
-again() {
-	local code=0 package pattern
+# again runs once more what failed in a log, package by package.
+again() { # LOG [FLAGS OF GO TEST...]
+	local code=0 package pattern from=$1
+	shift
 	while read -r package pattern; do
-		phase "$log.part" "${race[@]}" -timeout 30m -run "$pattern" "$package" </dev/null || code=1
+		phase "$log.part" "$@" -timeout 30m -run "$pattern" "$package" </dev/null || code=1
 		cat "$log.part" >>"$log.again"
-	done < <(failed_in "$log.race")
+	done < <(failed_in "$from")
 	return "$code"
 }
 # tell prints what the tests that failed in a log said, thirty lines each.
@@ -114,7 +115,7 @@ computing() {
 	phase "$log.whole" -p "$processors" -timeout 20m -run "^($names)\$" "${packages[@]}"
 	local code=$? name
 	for name in ${names//|/ }; do
-		grep -qE "^--- (PASS|FAIL|SKIP): $name " "$log.whole" || { echo "not run without the race detector: $name" && code=1; }
+		grep -qE "^--- (PASS|FAIL|SKIP): $name " "$log.whole" || { echo "not run without the race detector: $name" | tee -a "$log.whole" && code=1; }
 	done
 	return "$code"
 }
@@ -138,12 +139,15 @@ if [ ${#bad[@]} -gt 0 ]; then
 		mapfile -t flaky < <(awk '/^--- FAIL/ {print $3}' "$log" | sort -u)
 		cp "$log" "$log.first"
 		code=0
-		for part in "${bad[@]/racing/again}"; do
-			"$part" || code=1
-		done
-		for part in again whole; do
-			[ ! -e "$log.$part" ] || cat "$log.$part" >>"$log"
-		done
+		: >"$log.again"
+		again "$log.race" "${race[@]}" || code=1
+		if grep -q 'not run without the race detector' "$log.whole"; then
+			computing || code=1 # one died before others had begun
+			cat "$log.whole" >>"$log.again"
+		else
+			again "$log.whole" || code=1
+		fi
+		cat "$log.again" >>"$log"
 	fi
 fi
 
