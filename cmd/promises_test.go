@@ -39,9 +39,9 @@ func declaredTests(t *testing.T, root fs.FS) map[string][]string {
 }
 
 // Every test that the documentation names is there, in the package that is named
-// after it, and every promise of docs/testing.md names one.
+// after it, and every promise of docs/testing.md names one and stands once.
 func TestPromisesAreHeld(t *testing.T) {
-	root := os.DirFS("..")
+	root, promised := os.DirFS(".."), make(map[string]int)
 	tests := declaredTests(t, root)
 	pages, err := fs.Glob(root, "docs/*.md")
 	if err != nil || len(pages) == 0 {
@@ -64,6 +64,12 @@ func TestPromisesAreHeld(t *testing.T) {
 			row := inPromises && strings.HasPrefix(line, "| ") && !strings.HasPrefix(line, "| promise |")
 			if row && !testName.MatchString(line) {
 				t.Errorf("%s:%d: no test holds: %s", page, n, line)
+			}
+			if what, _, _ := strings.Cut(strings.TrimPrefix(line, "| "), " |"); row {
+				if promised[what] > 0 {
+					t.Errorf("%s:%d: as line %d: %s", page, n, promised[what], what)
+				}
+				promised[what] = n
 			}
 		}
 		f.Close()
