@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gridbroker/forecast/turns"
+	"gridbroker/foreign"
 )
 
 // Bodies are bounded thrice: in bytes, in parts, each of which takes many times
@@ -45,7 +46,7 @@ func bounded(long *turns.Turns, w http.ResponseWriter, r *http.Request, subject 
 	body, err := io.ReadAll(http.MaxBytesReader(w, turns.Arrive(w, r.Body), maxBody))
 	_ = conn.SetReadDeadline(time.Now().Add(2 * handleTime))
 	_ = conn.SetWriteDeadline(time.Now().Add(2 * handleTime)) // the server's began with the request
-	if _, big := errors.AsType[*http.MaxBytesError](err); big || err == nil && !strings.HasSuffix(r.URL.Path, "/slots") && parts(body) > maxParts {
+	if _, big := errors.AsType[*http.MaxBytesError](err); big || err == nil && !strings.HasSuffix(r.URL.Path, "/slots") && manyParts(foreign.CountValues(body, manyParts)) {
 		http.Error(w, "the body has too many bytes or parts", http.StatusRequestEntityTooLarge)
 		return end, false
 	}
@@ -57,18 +58,5 @@ func bounded(long *turns.Turns, w http.ResponseWriter, r *http.Request, subject 
 	return end, true
 }
 
-// parts is at most how many values a JSON document has.
-func parts(body []byte) (n int) {
-	quoted := false
-	for i := 0; i < len(body); i++ {
-		switch c := body[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case !quoted && (c == ',' || c == '{' || c == '['):
-			n++
-		}
-	}
-	return n
-}
+// manyParts reports whether a JSON document has more values than one may.
+func manyParts(v foreign.Values) bool { return v.Lists+v.Objects+v.Elements+v.Members > maxParts }

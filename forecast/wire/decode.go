@@ -9,6 +9,8 @@ import (
 	"io"
 	"math"
 	"strings"
+
+	"gridbroker/foreign"
 )
 
 // Limits bound what is read.
@@ -111,38 +113,14 @@ func DecodeAck(text []byte, l Limits) (*Ack, error) {
 // bounds of single lists are held.
 func (l Limits) few(text []byte) error {
 	most := l.Slots + 2*l.Jobs // that have gone, too; of slots that come there are fewer, or they were read
-	if len(text)/2 > most && elements(text, most) > most {
+	if len(text)/2 <= most {
+		return nil
+	}
+	tooMany := func(v foreign.Values) bool { return v.Lists+v.Elements > most } // empty lists as if they had one
+	if tooMany(foreign.CountValues(text, tooMany)) {
 		return &FieldError{"lists", fmt.Sprintf("more than %d elements", most)}
 	}
 	return nil
-}
-
-// elements counts the elements of all lists of a JSON text, as far as it is one, empty
-// ones as if they had one, and no further than to one more than most.
-func elements(text []byte, most int) (n int) {
-	var lists []bool // of what is open, outermost first: is it a list
-	for i := 0; i < len(text) && n <= most; i++ {
-		switch text[i] {
-		case '"':
-			for i++; i < len(text) && text[i] != '"'; i++ {
-				if text[i] == '\\' {
-					i++
-				}
-			}
-		case '[':
-			lists = append(lists, true)
-			n++
-		case '{':
-			lists = append(lists, false)
-		case ']', '}':
-			lists = lists[:max(0, len(lists)-1)]
-		case ',':
-			if len(lists) > 0 && lists[len(lists)-1] {
-				n++
-			}
-		}
-	}
-	return n
 }
 
 // inflate undoes gzip where there is any, and reads at most limit bytes.

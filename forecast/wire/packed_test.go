@@ -50,12 +50,3 @@ func TestMillionsOfValues(t *testing.T) {
 		}
 	}
 }
-
-// Elements are those of lists, whatever stands in texts.
-func TestElements(t *testing.T) {
-	for text, want := range map[string]int{`{"a":1,"b":2}`: 0, `[1,2,3]`: 3, `{"a":[{},{"b":[1,2]}]}`: 4, `["a,[\",{","b"]`: 2, `]],,[,`: 2, `"`: 0, `"\`: 0, ``: 0} {
-		if got := elements([]byte(text), 100); got != want {
-			t.Errorf("%s: %d, want %d", text, got, want)
-		}
-	}
-}

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"gridbroker/foreign"
 	"gridbroker/plugins"
 )
 
@@ -38,7 +39,7 @@ func (c *client) do(ctx context.Context, op, method, path string, in, out any) e
 	if err != nil || out == nil {
 		return err
 	}
-	if weight(text) > maxWeight {
+	if heavy(foreign.CountValues(text, heavy)) {
 		return &plugins.Error{Kind: plugins.Uncertain, Op: op, Endpoint: c.endpoint, Err: errHeavy}
 	}
 	if err := json.Unmarshal(c.redact(text), out); err != nil {
@@ -54,26 +55,9 @@ const (
 	valueWeight = 16 // of one that is no text in a list
 )
 
-// weight is about how much the values of a JSON text take.
-func weight(text []byte) (n int) {
-	quoted, more := false, false // within a text; after a comma
-	for i := 0; i < len(text); i++ {
-		c := text[i]
-		switch {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			if quoted = !quoted; quoted && more {
-				n++
-			}
-		case quoted, c <= ' ':
-			continue
-		case c == '{' || c == '[' || more:
-			n += valueWeight
-		}
-		more = c == ',' && !quoted
-	}
-	return n
+// heavy reports whether the values of a JSON text take too much.
+func heavy(v foreign.Values) bool {
+	return valueWeight*(v.Lists+v.Objects+v.Elements+v.Members-v.Texts)+v.Texts > maxWeight
 }
 
 // question is one request.
