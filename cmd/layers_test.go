@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -75,6 +76,19 @@ func TestLayers(t *testing.T) {
 			t.Fatal(err)
 		}
 		check(t, strings.TrimPrefix(p.ImportPath, "gridbroker/"), p.Imports)
+	}
+}
+
+// The table of docs/architecture.md has a row for whatever has a rule.
+func TestLayersAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for tree := range mayImport {
+		if row := "`" + strings.TrimSuffix(tree, "/") + "/"; !strings.Contains(string(page), row) {
+			t.Errorf("docs/architecture.md has no row for %s", tree)
+		}
 	}
 }
 
