@@ -241,11 +241,20 @@ func TestCollectManySources(t *testing.T) {
 		l.URL = fmt.Sprintf("ldap://source%d", i)
 		srcs = append(srcs, l)
 	}
-	const deadline = 10 * time.Second
-	start := time.Now()
-	s := (&Collector{Deadline: deadline}).Collect(t.Context(), srcs...)
-	if took := time.Since(start); took > 2*deadline { // exact timing: TestCollectIsPartial
-		t.Errorf("took %s", took)
+	var s Snapshot
+	answered := 0
+	for deadline := 5 * time.Second; answered < 180 && deadline < 2*time.Minute; deadline *= 2 { // a busy machine may take longer
+		start := time.Now()
+		s = (&Collector{Deadline: deadline}).Collect(t.Context(), srcs...)
+		if took := time.Since(start); took > deadline+30*time.Second { // exact timing: TestCollectIsPartial
+			t.Errorf("took %s", took)
+		}
+		answered = 0
+		for _, o := range s.Outcomes {
+			if o.Err == nil {
+				answered++
+			}
+		}
 	}
 	for i, o := range s.Outcomes {
 		if silent := i%10 == 0; silent != errors.Is(o.Err, context.DeadlineExceeded) || !silent && o.Resources != 1 {

@@ -5,13 +5,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"syscall"
 	"testing"
 	"time"
 
 	"gridbroker/cmd/cli"
 	"gridbroker/jobs"
 	"gridbroker/plugins"
+	"gridbroker/testdata/testbed"
 )
 
 // BenchmarkList lists 100,000 records: all of them, the first or last 20, and
@@ -44,8 +44,8 @@ func BenchmarkList(b *testing.B) {
 		"all": nil, "first20": {"--limit", "20"}, "last20": {"--sort", "-id", "--limit", "20"}, "ended20": {"--sort", "-ended", "--limit", "20"},
 	} {
 		b.Run(name, func(b *testing.B) {
-			began := processorTime(b)
-			defer func() { b.ReportMetric((processorTime(b)-began).Seconds()/float64(b.N), "cpu-s/op") }()
+			began := testbed.Processor(b)
+			defer func() { b.ReportMetric((testbed.Processor(b)-began).Seconds()/float64(b.N), "cpu-s/op") }()
 			for b.Loop() {
 				if got := cli.Main(b.Context(), env, append([]string{"--state-dir", filepath.Clean(dir), "list"}, more...)); got != 0 {
 					b.Fatalf("exit code %d", got)
@@ -53,13 +53,4 @@ func BenchmarkList(b *testing.B) {
 			}
 		})
 	}
-}
-
-// processorTime is what this process has used so far, in user and system mode.
-func processorTime(b *testing.B) time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -33,15 +33,16 @@ func TestSignalsEndEverything(t *testing.T) {
 	}
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		for _, args := range [][]string{{"match", "--info", "local:", job}, {"jdl", "check", fifo}, {"resources", "--info", "file:" + fifo}} {
-			code, took := signalled(t, dir, sig, 700*time.Millisecond, args)
-			if code == -1 { // the machine is so busy that the program had not begun
-				code, took = signalled(t, dir, sig, 7*time.Second, args)
+			var code int
+			var took time.Duration
+			for _, after := range []time.Duration{700 * time.Millisecond, 7 * time.Second, 30 * time.Second} {
+				// A machine may be so busy that the program had not begun, or does not end at once.
+				if code, took = signalled(t, dir, sig, after, args); code != -1 && took <= 4*time.Second {
+					break
+				}
 			}
-			if want := 128 + int(sig); code != want && code != notSignalled {
-				t.Errorf("%v, %v: exit code %d, want %d", args, sig, code, want)
-			}
-			if took > 4*time.Second { // a second, and the rest for a machine that is busy
-				t.Errorf("%v, %v: ended after %v", args, sig, took)
+			if want := 128 + int(sig); code != want && code != notSignalled || took > 4*time.Second {
+				t.Errorf("%v, %v: exit code %d after %v, want %d", args, sig, code, took, want)
 			}
 		}
 	}

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"gridbroker/jobs"
 	"gridbroker/plugins"
+	"gridbroker/testdata/testbed"
 )
 
 // BenchmarkLiveView draws 10,000 jobs, a fifth of which has changed since the
@@ -25,15 +25,8 @@ func BenchmarkLiveView(b *testing.B) {
 	}
 	os := jobs.Outcomes(rs)
 	show := liveTable(d)
-	used := func() int64 { // ns of processor time
-		var u syscall.Rusage
-		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-			b.Fatal(err)
-		}
-		return u.Utime.Nano() + u.Stime.Nano()
-	}
-	turn, began := 0, used()
-	defer func() { b.ReportMetric(float64(used()-began)/1e6/float64(b.N), "cpu-ms/op") }()
+	turn, began := 0, testbed.Processor(b)
+	defer func() { b.ReportMetric(float64(testbed.Processor(b)-began)/1e6/float64(b.N), "cpu-ms/op") }()
 	for b.Loop() {
 		for i, o := range os {
 			o.State = []plugins.State{plugins.Running, plugins.Queued, plugins.Done}[(i+turn*(1-min(1, i%5)))%3]

@@ -59,13 +59,13 @@ func TestLoginToOutput(t *testing.T) {
 			u.write("in.txt", "from a token\n")
 			job := u.write("job.jdl", `Executable = "/bin/cat"; Arguments = "in.txt"; InputSandbox = "in.txt"; StdOutput = "out.txt"; OutputSandbox = "out.txt";`)
 			u.grid(0, "submit", "--wait", "--no-cache", "--info", ce, job)
-			u.grid(0, "output", "--all", "--dir", "got")
+			u.insist("output", "--all", "--dir", "got")
 			for _, j := range u.jobs() {
 				if text, err := os.ReadFile(filepath.Join(j.Output, "out.txt")); err != nil || string(text) != "from a token\n" {
 					t.Errorf("output %q, %v", text, err)
 				}
 			}
-			u.grid(0, "clean", "--all")
+			u.insist("clean", "--all")
 			u.noBrowserTwice(d, aud)
 		})
 	}

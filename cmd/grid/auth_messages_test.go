@@ -27,7 +27,7 @@ type patient struct {
 // says runs the command and returns its exit code and all it said.
 func (u *patient) says(args ...string) (code int, text string) {
 	var out bytes.Buffer
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	code = cli.Main(ctx, cli.Env{In: strings.NewReader(""), Out: &out, Err: &out, Dir: u.dir, Now: func() time.Time { return time.Now().Add(u.shift) }, UID: os.Getuid(),
 		Exe: os.Args[0], Getenv: func(name string) string { return u.env[name] }}, args)

@@ -23,8 +23,8 @@ const passing = `[ Type = "dag";
 // passes runs the DAG at a place, from file to file.
 func (u *user) passes(url string) {
 	u.t.Helper()
-	u.grid(0, "submit", "--wait", "--scouts", "0", "--info", url, u.write("pass.jdl", passing))
-	u.grid(0, "output", "--where", "node == 'use'", "--dir", "got")
+	u.grid(0, "submit", "--wait", "--deadline", "60s", "--scouts", "0", "--info", url, u.write("pass.jdl", passing))
+	u.insist("output", "--where", "node == 'use'", "--dir", "got")
 	found, err := filepath.Glob(filepath.Join(u.dir, "got", "*", "seen"))
 	if err != nil || len(found) != 1 {
 		u.t.Fatal(found, err)
@@ -33,7 +33,7 @@ func (u *user) passes(url string) {
 	if err != nil || strings.Join(strings.Fields(string(text)), " ") != "40000004 end one two" {
 		u.t.Errorf("%v: %q", err, text)
 	}
-	u.grid(0, "clean", "--all", "--yes")
+	u.insist("clean", "--all", "--yes")
 }
 
 // A large file and a directory go from node to node of a DAG at a real A-REX of either version.

@@ -223,12 +223,13 @@ func TestTricksOfHTTP2(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			before := d.processor()
+			before, most := d.processor(), testbed.PacedBeside(t, harmTime)
 			if subject, took, err := d.ping(token); subject != "" || err != nil {
 				t.Errorf("%q after %v, %v", subject, took, err)
 			}
-			if used := d.processor() - before; used > harmTime {
-				t.Errorf("%v of processor time", used)
+			used := d.processor() - before
+			if most = max(most, testbed.PacedBeside(t, harmTime)); used > most {
+				t.Errorf("%v of processor time, and not %v", used, most)
 			}
 			if subject, took, err := d.ping("secret-a"); subject != "alice" || err != nil {
 				t.Errorf("alice is %q after %v, %v", subject, took, err)

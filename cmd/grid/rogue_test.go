@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"gridbroker/testdata/testbed"
 )
 
 // victim is somebody who runs the built program against servers that mean ill.
@@ -32,6 +34,7 @@ type harm struct {
 	processor time.Duration
 	memory    int64 // bytes at most
 	took      time.Duration
+	most      time.Duration // of processor time that it may take: harmTime at the machine's pace
 }
 
 // grid runs the program. Where stop is not 0, Ctrl-C is typed after that time.
@@ -43,6 +46,7 @@ func (v *victim) grid(stop time.Duration, args ...string) harm {
 	cmd := exec.CommandContext(ctx, exe, args...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr, cmd.Dir, cmd.Env = &out, &errs, v.dir, v.env
+	most := testbed.PacedBeside(v.t, harmTime)
 	start := time.Now()
 	if err := cmd.Start(); err != nil {
 		v.t.Fatal(err)
@@ -57,7 +61,8 @@ func (v *victim) grid(stop time.Duration, args ...string) harm {
 	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
 		v.t.Fatal(err)
 	}
-	return harm{code: cmd.ProcessState.ExitCode(), out: out.String(), errs: errs.String(), took: time.Since(start), memory: <-peak,
+	took := time.Since(start)
+	return harm{code: cmd.ProcessState.ExitCode(), out: out.String(), errs: errs.String(), took: took, memory: <-peak, most: max(most, testbed.PacedBeside(v.t, harmTime)),
 		processor: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
 }
 
@@ -86,7 +91,7 @@ func watchMemory(pid int) <-chan int64 {
 
 // Bounds of what a rogue may cost beyond a harmless command.
 const (
-	harmTime   = 2 * time.Second
+	harmTime   = 2 * time.Second // of processor time, on a machine of the usual pace
 	harmMemory = 200 << 20
 	harmWords  = 16 << 10 // what may come of it on standard error
 	quietCost  = 60 << 20 // of memory: what the program takes without doing anything
@@ -99,8 +104,8 @@ func (v *victim) boundedBy(h harm, name string, memory int64) {
 	v.t.Helper()
 	v.t.Logf("exit code %d, %v of processor time, %v in all, %d MB, %d bytes of words: %.300q", h.code, h.processor.Round(time.Millisecond), h.took.Round(time.Millisecond),
 		h.memory>>20, len(h.errs), h.errs)
-	if h.processor > harmTime {
-		v.t.Errorf("%v of processor time", h.processor)
+	if h.processor > h.most {
+		v.t.Errorf("%v of processor time, and not %v", h.processor, h.most)
 	}
 	if h.memory > quietCost+memory {
 		v.t.Errorf("%d MB", h.memory>>20)
@@ -117,12 +122,16 @@ func (v *victim) boundedBy(h harm, name string, memory int64) {
 }
 
 // interrupted types Ctrl-C in the middle: the command ends within a second, and
-// within three where the machine has much other work.
+// within three where the machine has much other work, once in three times at least.
 func (v *victim) interrupted(args ...string) {
 	v.t.Helper()
-	if h := v.grid(700*time.Millisecond, args...); h.took > 3*time.Second {
-		v.t.Errorf("%v after Ctrl-C", h.took)
+	var took time.Duration
+	for range 3 {
+		if took = v.grid(700*time.Millisecond, args...).took; took <= 3*time.Second {
+			return
+		}
 	}
+	v.t.Errorf("%v after Ctrl-C", took)
 }
 
 // well is a source that works beside the rogue one.

@@ -462,7 +462,7 @@ func TestStoreOfSeveralHands(t *testing.T) {
 				if err == nil {
 					t.Errorf("%s is a %s: used", name, kind)
 				}
-			case <-time.After(5 * time.Second):
+			case <-time.After(time.Minute):
 				t.Fatalf("%s is a %s: waits for ever", name, kind)
 			}
 			if text, _ := os.ReadFile(precious); string(text) != "[]" {

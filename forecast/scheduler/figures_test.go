@@ -7,11 +7,11 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"gridbroker/forecast/wire"
+	"gridbroker/testdata/testbed"
 )
 
 // The figures of docs/benchmarks.md that lie in the database: what the program
@@ -203,10 +203,10 @@ func (f *figure) ingestAll(name string, send func(cluster int, text []byte)) {
 	for i := range sets {
 		_, texts[i] = f.delta(&sets[i], fmt.Sprint(name, i), 1, 0, 2000)
 	}
-	began, cpu := time.Now(), processor(f.b)
+	began, cpu := time.Now(), testbed.Processor(f.b)
 	f.leading(name == "api", func() { f.spread(texts, 2, send, nil, nil) })
 	f.b.ReportMetric(time.Since(began).Seconds(), "full-s")
-	f.b.ReportMetric((processor(f.b) - cpu).Seconds(), "full-cpu-s")
+	f.b.ReportMetric((testbed.Processor(f.b) - cpu).Seconds(), "full-cpu-s")
 	for f.cycle().Messages > 0 {
 	}
 	f.b.ReportMetric(time.Since(began).Seconds(), "known-s")
@@ -225,16 +225,6 @@ func (f *figure) ingestAll(name string, send func(cluster int, text []byte)) {
 
 func (f *figure) toStore(int) func(int, []byte) {
 	return func(_ int, text []byte) { f.ingest(text) }
-}
-
-// processor is what this process has taken of processors so far.
-func processor(b *testing.B) time.Duration {
-	b.Helper()
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // leading runs something while a leader's cycles go on, or do not.
@@ -360,9 +350,9 @@ func BenchmarkRestart(b *testing.B) {
 		var held uint64
 		for b.Loop() {
 			f.again()
-			cpu := processor(b)
+			cpu := testbed.Processor(b)
 			f.cycle()
-			b.ReportMetric((processor(b) - cpu).Seconds(), "cpu-s")
+			b.ReportMetric((testbed.Processor(b) - cpu).Seconds(), "cpu-s")
 			b.StopTimer()
 			var m runtime.MemStats
 			runtime.GC()

@@ -77,7 +77,7 @@ func TestAgentsAreBackWithTheDatabase(t *testing.T) {
 	}
 	until := func(what string, true func() bool) {
 		t.Helper()
-		for end := time.Now().Add(30 * time.Second); !true(); time.Sleep(20 * time.Millisecond) {
+		for end := time.Now().Add(2 * time.Minute); !true(); time.Sleep(20 * time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatal(what)
 			}

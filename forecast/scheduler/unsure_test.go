@@ -178,7 +178,7 @@ func TestSenderStopsWhenTheDatabaseHangs(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), lease)
 	defer cancel()
 	o.keep(ctx, list[0])
-	if took := time.Since(began); took > lease-leaseMargin+time.Second {
+	if took := time.Since(began); took > lease-leaseMargin/2 {
 		t.Errorf("it goes on for %v, another may have it after %v, by a clock that may be %v off", took, lease, leaseMargin)
 	}
 }

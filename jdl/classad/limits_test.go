@@ -24,9 +24,9 @@ func TestHostileText(t *testing.T) {
 			"ad":   func() error { _, err := classad.ParseAd("f", append([]byte("[a="), text...)); return err },
 			"read": func() error { _, err := classad.ReadAd("f", text); return err },
 		} {
-			start := time.Now()
+			start := testbed.Processor(t)
 			err := parse()
-			if took := time.Since(start); took > 20*time.Second {
+			if took := testbed.Processor(t) - start; took > 20*time.Second {
 				t.Errorf("%s of %q took %v", name, unit, took)
 			}
 			d, ok := errors.AsType[*classad.Diagnostic](err)
@@ -79,7 +79,7 @@ func TestHostileEvaluation(t *testing.T) {
 			t.Fatal(c.name, err)
 		}
 		e := mustExpr(t, c.expr)
-		start := time.Now()
+		start := testbed.Processor(t)
 		got := classad.UnparseValue(ad.Eval(e, nil))
 		if got != c.want {
 			t.Errorf("%s: got %.100s, want %s", c.name, got, c.want)
@@ -88,7 +88,7 @@ func TestHostileEvaluation(t *testing.T) {
 		if got := classad.UnparseValue(p.Eval(0)); got != c.want {
 			t.Errorf("%s compiled: got %.100s, want %s", c.name, got, c.want)
 		}
-		if took := time.Since(start); took > 20*time.Second {
+		if took := testbed.Processor(t) - start; took > 20*time.Second {
 			t.Errorf("%s took %v", c.name, took)
 		}
 	}
@@ -110,13 +110,13 @@ func hostileRows(t *testing.T) {
 	for i := range rows {
 		rows[i] = classad.NewAd()
 	}
-	start := time.Now()
+	start := testbed.Processor(t)
 	table := classad.NewTable(rows)
 	p := classad.Compile(mustExpr(t, "a64 > 1"), ad, table)
 	if m := p.Filter(allRows(table)); len(m) > 0 {
 		t.Error("matches", len(m))
 	}
-	if took := time.Since(start); took > 60*time.Second {
+	if took := testbed.Processor(t) - start; took > 60*time.Second {
 		t.Errorf("many rows took %v", took)
 	}
 }
@@ -146,7 +146,7 @@ func TestSearchesShareAnAllowance(t *testing.T) {
 			t.Fatalf("%s is not an error", classad.UnparseValue(v))
 		}
 	}
-	if took := testbed.Processor(t) - start; took > 2*time.Second {
+	if took := testbed.Processor(t) - start; took > testbed.Paced(t, 2*time.Second) {
 		t.Errorf("2,000 rows took %v, twice", took)
 	}
 	if !errors.Is(x.Err(), pcre.ErrSteps) {

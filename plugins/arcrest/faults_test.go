@@ -152,7 +152,7 @@ func TestUncertainBatchEndsSubmission(t *testing.T) {
 			return true
 		}
 		if n <= batchesAtOnce {
-			time.Sleep(300 * time.Millisecond) // the cut comes first
+			time.Sleep(2 * time.Second) // the cut comes first
 		}
 		return false
 	})
@@ -177,22 +177,30 @@ func TestUncertainBatchEndsSubmission(t *testing.T) {
 
 func TestHangingServer(t *testing.T) {
 	wait := make(chan struct{})
+	var asked atomic.Bool
 	f := newFake(t, func(w http.ResponseWriter, r *http.Request, _ string) bool {
 		if isNew(r) {
+			asked.Store(true)
 			<-wait
 		}
 		return false
 	})
 	defer close(wait)
-	ctx, stop := context.WithTimeout(t.Context(), 2*time.Second)
-	defer stop()
-	begin := time.Now()
-	r := f.backend(t).Submit(ctx, at(f.url(), shell("j", "x")), nil)[0]
-	if k := kindOf(t, r.Err); k != plugins.Uncertain || !errors.Is(r.Err, context.DeadlineExceeded) {
-		t.Errorf("%v: %v", k, r.Err)
-	}
-	if took := time.Since(begin); took > 5*time.Second {
-		t.Errorf("took %v", took)
+	for within := 2 * time.Second; ; within *= 2 { // a busy machine may take longer to ask
+		ctx, stop := context.WithTimeout(t.Context(), within)
+		begin := time.Now()
+		r := f.backend(t).Submit(ctx, at(f.url(), shell("j", "x")), nil)[0]
+		stop()
+		if took := time.Since(begin); took > within+30*time.Second {
+			t.Errorf("took %v", took)
+		}
+		if !asked.Load() && within < time.Minute {
+			continue
+		}
+		if k := kindOf(t, r.Err); k != plugins.Uncertain || !errors.Is(r.Err, context.DeadlineExceeded) {
+			t.Errorf("%v: %v", k, r.Err)
+		}
+		return
 	}
 }
 
@@ -220,7 +228,7 @@ func TestBrokenServers(t *testing.T) {
 			if k := kindOf(t, err); k != plugins.Unavailable {
 				t.Errorf("%v: %v", k, err)
 			}
-			if time.Since(begin) > 4*time.Second {
+			if time.Since(begin) > 30*time.Second {
 				t.Errorf("took %v", time.Since(begin))
 			}
 			t.Log(err)

@@ -309,7 +309,7 @@ func TestRealLogOfWaiting(t *testing.T) {
 		time.Sleep(200 * time.Millisecond)
 	}
 	var log strings.Builder
-	for range 40 { // slots are shown anew every 15 seconds
+	for range 120 { // slots are shown anew every 15 seconds
 		log.Reset()
 		if err := p.Log(t.Context(), hs[1], &log); err != nil {
 			t.Fatal(err)

@@ -109,7 +109,7 @@ func submit(t *testing.T, b *local.Backend, reqs ...plugins.Request) []plugins.H
 
 func wait(t *testing.T, b *local.Backend, h plugins.Handle, until func(plugins.State) bool) plugins.Status {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		st := b.Status(context.Background(), []plugins.Handle{h})[0]
 		if until(st.State) {
 			return st
@@ -322,7 +322,7 @@ func TestSupervisorKilled(t *testing.T) {
 	if st.State != plugins.Failed || !strings.Contains(st.Reason, "supervisor") {
 		t.Errorf("%s %q", st.State, st.Reason)
 	}
-	for deadline := time.Now().Add(5 * time.Second); syscall.Kill(child, 0) == nil; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); syscall.Kill(child, 0) == nil; time.Sleep(20 * time.Millisecond) {
 		if stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", child)); bytes.Contains(stat, []byte(") Z ")) {
 			break
 		}
@@ -429,7 +429,7 @@ func TestPeekAtOddFiles(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), want) || text.Len() > 0 {
 				t.Errorf("%q: %v, want %s; %q", name, err, want, text.String())
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatalf("%q: no answer", name)
 		}
 	}
@@ -443,7 +443,7 @@ func TestPeekAndLog(t *testing.T) {
 	b := newBackend(t, local.Site{Name: "a"})
 	h := submit(t, b, request("a", "j1", shell("echo hello; sleep 300")))[0]
 	var buf bytes.Buffer
-	for deadline := time.Now().Add(10 * time.Second); buf.Len() == 0 && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); buf.Len() == 0 && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		b.Peek(t.Context(), h, "out", 1, &buf)
 	}
 	if buf.String() != "ello\n" {

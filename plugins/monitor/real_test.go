@@ -28,7 +28,7 @@ func eventually(t *testing.T, raw string, want map[string]string) {
 		t.Fatal(err)
 	}
 	var diff string
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(300 * time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); time.Sleep(300 * time.Millisecond) {
 		got, err := m.Troubles(t.Context(), watched)
 		if err != nil {
 			diff = err.Error()

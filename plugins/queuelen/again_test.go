@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -14,15 +15,18 @@ import (
 // again.
 func TestFailuresAreAskedForOnce(t *testing.T) {
 	var reads atomic.Int32
+	var come sync.WaitGroup
+	come.Add(20)
 	s := &Server{Now: time.Now, MaxAge: time.Minute, Read: func(context.Context) (Answer, error) {
 		reads.Add(1)
-		time.Sleep(100 * time.Millisecond)
+		come.Wait()
 		return Answer{}, errors.New("it does not answer")
 	}}
 	told := make(chan int)
 	for range 20 {
 		go func() {
 			w := httptest.NewRecorder()
+			come.Done()
 			s.ServeHTTP(w, httptest.NewRequest("GET", "/queues", nil))
 			told <- w.Code
 		}()

@@ -164,7 +164,7 @@ func TestHangingQueue(t *testing.T) {
 			t.Errorf("%+v", st)
 		}
 	}
-	if took := time.Since(start); took > 5*time.Second {
+	if took := time.Since(start); took > 30*time.Second {
 		t.Errorf("a hanging squeue cost %v", took)
 	}
 }

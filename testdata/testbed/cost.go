@@ -31,25 +31,35 @@ func Within(t testing.TB, limit time.Duration, memory uint64, do func()) {
 			time.Sleep(5 * time.Millisecond)
 		}
 	}()
-	pace := slowness(t)
+	most := Paced(t, limit)
 	start := Processor(t)
 	do()
 	took := Processor(t) - start
-	pace = max(pace, slowness(t), slower)
+	most = max(most, Paced(t, limit))
 	stop()
 	<-watched
 	used := max(peak.Load(), before.HeapInuse) - before.HeapInuse
 	if used > memory {
 		t.Errorf("%d MB more than before", used>>20)
 	}
-	if took > time.Duration(pace*float64(limit)) {
-		t.Errorf("took %v on a machine %.1f times as slow", took, pace)
+	if took > most {
+		t.Errorf("took %v, and not %v", took, most)
 	}
 	t.Logf("%v, %d MB", took.Round(time.Millisecond), used>>20)
 }
 
-// usual is what the yardstick takes on an idle machine of the year 2020.
-const usual = 6 * time.Millisecond
+// Paced is how long what takes limit at most on an idle machine of the year 2020 may compute
+// for in this process, here and now.
+func Paced(t testing.TB, limit time.Duration) time.Duration {
+	t.Helper()
+	return slower * PacedBeside(t, limit)
+}
+
+// PacedBeside is the same for another program, which no race detector watches.
+func PacedBeside(t testing.TB, limit time.Duration) time.Duration {
+	t.Helper()
+	return time.Duration(slowness(t) * float64(limit))
+}
 
 // slowness is how many times longer than usual a yardstick computes here and now: another
 // program on the same core, or a slower one, is no fault of what is measured. At least 1.

@@ -270,7 +270,7 @@ func TestThirtyProcesses(t *testing.T) {
 	for i := range f.configs {
 		f.start(i)
 	}
-	f.settle(time.Minute)
+	f.settle(3 * time.Minute)
 	b, ran := testBroker(t, ca, f.configs[20].Name)
 	jobs := make([]managers.Job, 500)
 	for i := range jobs {
@@ -304,7 +304,7 @@ func TestThirtyProcesses(t *testing.T) {
 		t.Errorf("jobs of one leaf ran on few systems only: %v", where)
 	}
 	t.Logf("jobs by system: %v", where)
-	f.settle(time.Minute)
+	f.settle(3 * time.Minute)
 }
 
 // havoc kills, pauses and cuts off managers, root and entry included, then restores all.
@@ -370,7 +370,7 @@ func TestLoopIsRefused(t *testing.T) {
 	for i := range f.configs {
 		f.start(i)
 	}
-	f.settle(20 * time.Second)
+	f.settle(3 * time.Minute)
 	time.Sleep(4 * testBeat)
 	if what := f.wrong(); what != "" {
 		t.Error(what)

@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"syscall"
 	"testing"
 	"time"
+
+	"gridbroker/testdata/testbed"
 )
 
 // flaw looks for anything a plan must not have.
@@ -295,23 +296,13 @@ func TestRadixSorts(t *testing.T) {
 func benchmarkPlan(b *testing.B, p Planner, jobs, slots, clusters int, parallel float64) {
 	queue, list, rules := world(rand.New(rand.NewPCG(1, 1)), jobs, slots, clusters, parallel)
 	b.ReportAllocs()
-	booked, n, began := 0, 0, cpuTime(b)
+	booked, n, began := 0, 0, testbed.Processor(b)
 	for b.Loop() {
 		booked = len(p.Plan(queue, list, rules))
 		n++
 	}
-	b.ReportMetric(float64(cpuTime(b)-began)/1e6/float64(n), "cpu-ms/op")
+	b.ReportMetric(float64(testbed.Processor(b)-began)/1e6/float64(n), "cpu-ms/op")
 	b.ReportMetric(float64(booked), "booked")
-}
-
-// cpuTime is what this process has had of processors, its collector of garbage
-// included: on a machine that others use, too, the time of a plan says little.
-func cpuTime(b *testing.B) time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 func BenchmarkPairwise10x1000(b *testing.B)  { benchmarkPlan(b, Pairwise{}, 10, 1000, 10, 0) }
