@@ -2,7 +2,6 @@ package credential
 
 import (
 	"cmp"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -131,22 +130,4 @@ func ReadSecret(env Env, path string) ([]byte, error) {
 func ofRoot(env Env, info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return ok && st.Uid == 0 && env.UID != 0 && info.Mode().IsRegular() && info.Mode().Perm()&0o077 == 0o040
-}
-
-// KeyPair reads a certificate and its private key, a file that ReadSecret takes.
-func KeyPair(env Env, certFile, keyFile string) (tls.Certificate, error) {
-	cert, err := readPublic("file", "the certificate", certFile)
-	if err != nil {
-		return tls.Certificate{}, err
-	}
-	key, err := ReadSecret(env, keyFile)
-	if err != nil {
-		return tls.Certificate{}, err
-	}
-	defer clear(key)
-	pair, err := tls.X509KeyPair(cert, key)
-	if err != nil {
-		return pair, fmt.Errorf("%s and %s: %w", certFile, keyFile, err)
-	}
-	return pair, nil
 }

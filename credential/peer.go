@@ -19,12 +19,12 @@ func (t *Trust) Peer(chain []*x509.Certificate) (*X509, error) {
 	return &X509{chain: order(chain), path: "the connection"}, nil
 }
 
-// ServerConfig is the TLS configuration of a server that asks clients for
-// certificates and proxies. What they show is not verified by it, since TLS
+// ServerConfig is the TLS configuration of a server that shows a pair of KeyPair and asks
+// clients for certificates and proxies. What they show is not verified by it, since TLS
 // knows no proxies: see Peer.
-func ServerConfig(own tls.Certificate) *tls.Config {
+func ServerConfig(own func() *tls.Certificate) *tls.Config {
 	return &tls.Config{
-		MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{own}, ClientAuth: tls.RequestClientCert,
+		MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return own(), nil }, ClientAuth: tls.RequestClientCert,
 		NextProtos: []string{"h2", "http/1.1"},
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -292,7 +293,7 @@ func agentClient(d *deps, raw string, token bool) (*http.Client, string, error) 
 				return nil, "", err
 			}
 			certificate = set.X509 != nil
-			t.DialTLSContext = set.Dialer(unexpired(d, set.X509)).DialTLS
+			t.DialTLSContext = (&presented{d: d, set: set}).dial
 		case u.Scheme != "http" || !credential.ThisMachine(u.Hostname()):
 			return nil, "", usageError(fmt.Errorf("--scheduler %s: want https://host:port, or http:// on this machine; several replicas with commas between", raw))
 		}
@@ -303,6 +304,27 @@ func agentClient(d *deps, raw string, token bool) (*http.Client, string, error) 
 		return nil, "", &exitError{exitCredential, fmt.Errorf("--scheduler %s: it would not listen to an agent that does not show who it is: name a token's file with --token-file, or, over https, a certificate with X509_USER_CERT and X509_USER_KEY", raw)}
 	}
 	return &http.Client{Transport: t, Timeout: time.Minute, CheckRedirect: noRedirect}, strings.Join(bases, ","), nil
+}
+
+// presented is what an agent shows at each new connection: the credential that is there by then, for it
+// runs longer than any is good for. Where there is none that can be read it is that of before.
+type presented struct {
+	d   *deps
+	mu  sync.Mutex
+	set *credential.Set
+}
+
+func (s *presented) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	return s.now().DialTLS(ctx, network, addr)
+}
+
+func (s *presented) now() *credential.Dialer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if set, err := trusting(credentialSet(s.d)); err == nil && (set.X509 != nil || s.set.X509 == nil) {
+		s.set = set
+	}
+	return s.set.Dialer(unexpired(s.d, s.set.X509))
 }
 
 // gridmap reads the subjects of a grid-mapfile: "subject" account.

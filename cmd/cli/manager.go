@@ -17,7 +17,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gridbroker/credential"
 	"gridbroker/forecast/managers/daemon"
 	"gridbroker/foreign"
 )
@@ -32,24 +31,32 @@ func (f *managerTLS) register(cmd *cobra.Command) {
 	fl.StringVar(&f.ca, "ca", "", "authorities whose certificates others must show, in `FILE`")
 }
 
-// config reads the certificates.
-func (f *managerTLS) config(a *deps) (*tls.Config, error) {
+// read reads the certificates.
+func (f *managerTLS) read(d *deps) (own func() *tls.Certificate, authorities *x509.CertPool, err error) {
 	if f.cert == "" || f.key == "" || f.ca == "" {
-		return nil, usageError(errors.New("managers and brokers know each other by certificates: give --cert, --key and --ca"))
+		return nil, nil, usageError(errors.New("managers and brokers know each other by certificates: give --cert, --key and --ca"))
 	}
-	own, err := credential.KeyPair(credentialEnv(a), abs(a, f.cert), abs(a, f.key))
+	if own, err = hostPair(d, f.cert, f.key); err != nil {
+		return nil, nil, err
+	}
+	text, err := readNamed(abs(d, f.ca))
+	if err != nil {
+		return nil, nil, err
+	}
+	authorities = x509.NewCertPool()
+	if !authorities.AppendCertsFromPEM(text) {
+		return nil, nil, fmt.Errorf("%s: no certificate in it", f.ca)
+	}
+	return own, authorities, nil
+}
+
+// config reads the certificates for links and questions.
+func (f *managerTLS) config(d *deps) (*tls.Config, error) {
+	own, authorities, err := f.read(d)
 	if err != nil {
 		return nil, err
 	}
-	text, err := readNamed(abs(a, f.ca))
-	if err != nil {
-		return nil, err
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("%s: no certificate in it", f.ca)
-	}
-	return daemon.TLS(own, pool), nil
+	return daemon.TLS(own, authorities), nil
 }
 
 // managerCmd holds the tree of managers.

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"os"
@@ -69,11 +70,13 @@ func runManagerRun(ctx context.Context, d *deps, f managerRunOptions, argv []str
 	if err != nil {
 		return usageError(err)
 	}
-	cfg, err := f.config(d)
+	own, authorities, err := f.read(d)
 	if err != nil {
 		return err
 	}
-	b := &daemon.Broker{Name: f.name, Manager: f.via, Client: daemon.Client(cfg), Own: cfg.Certificates[0], Lease: f.lease, Log: daemonLog(d)}
+	one := own() // for as long as it runs: passports are checked by the certificate of the connection that brings them
+	cfg := daemon.TLS(func() *tls.Certificate { return one }, authorities)
+	b := &daemon.Broker{Name: f.name, Manager: f.via, Client: daemon.Client(cfg), Own: *one, Lease: f.lease, Log: daemonLog(d)}
 	b.Start = func(ctx context.Context, j managers.Job, system string) error {
 		fmt.Fprintf(d.env.Err, "%s: at %s\n", j.ID, system)
 		return startAt(ctx, d, j, system, argv)

@@ -59,16 +59,14 @@ func runSchedulerServe(ctx context.Context, d *deps, file string) error {
 		level = slog.LevelInfo
 	}
 	log := slog.New(slog.NewTextHandler(d.env.Err, &slog.HandlerOptions{Level: level}))
-	s := scheduler.New(conf, store, opened.open, d.env.Now, log)
-	door := &scheduler.Door{VOMSDir: credentialEnv(d).VOMSDir(credential.Options{VOMSDir: c.VOMSDir}), Tokens: c.Tokens, Issuers: c.Issuers, VOs: c.IssuerVOs, Audience: c.Audience, Admins: c.Admins, Clusters: conf.Clusters}
-	if t, err := credential.LoadTrust(credentialEnv(d), credential.Options{CAs: credential.GridCA}); err == nil {
-		door.Trust = t
-		if door.Hosts, err = hostNames(d, c); err != nil {
+	var own func() *tls.Certificate
+	if c.Cert != "" {
+		if own, err = hostPair(d, c.Cert, c.Key); err != nil {
 			return err
 		}
-	} else if c.Cert != "" {
-		log.Warn("no grid certificate authorities: certificates and proxies are not accepted", "error", err)
 	}
+	s := scheduler.New(conf, store, opened.open, d.env.Now, log)
+	door := newDoor(d, c, own, conf.Clusters, log)
 	if c.Login != nil && c.Login.SecretFile != "" {
 		if c.Login.Secret, err = secretText(d, c.Login.SecretFile); err != nil {
 			return fmt.Errorf("login: secret_file: %w", err)
@@ -77,30 +75,28 @@ func runSchedulerServe(ctx context.Context, d *deps, file string) error {
 	api := &scheduler.API{S: s, Door: door, Log: log, Public: c.Public, Login: c.Login, Metrics: c.Metrics, Rate: c.RequestsPerS, AtOnce: c.AtOnce}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.Run(ctx) })
-	g.Go(func() error { return serveAPI(ctx, d, c, api.Handler()) })
+	g.Go(func() error { return serveAPI(ctx, d, c, own, api.Handler()) })
 	return g.Wait()
 }
 
-// hostNames are those of the scheduler's own certificate.
-func hostNames(d *deps, c schedulerConfig) ([]string, error) {
-	if c.Cert == "" {
-		return nil, nil
+// newDoor finds out who asks; own is nil where nobody can show a certificate.
+func newDoor(d *deps, c schedulerConfig, own func() *tls.Certificate, clusters map[string]scheduler.ClusterConfig, log *slog.Logger) *scheduler.Door {
+	door := &scheduler.Door{VOMSDir: credentialEnv(d).VOMSDir(credential.Options{VOMSDir: c.VOMSDir}), Tokens: c.Tokens, Issuers: c.Issuers, VOs: c.IssuerVOs, Audience: c.Audience, Admins: c.Admins, Clusters: clusters}
+	if t, err := credential.LoadTrust(credentialEnv(d), credential.Options{CAs: credential.GridCA}); err == nil {
+		door.Trust = t
+		if own != nil {
+			door.Hosts = append(own().Leaf.DNSNames, own().Leaf.Subject.CommonName)
+		}
+	} else if own != nil {
+		log.Warn("no grid certificate authorities: certificates and proxies are not accepted", "error", err)
 	}
-	own, err := credential.KeyPair(credentialEnv(d), c.Cert, c.Key)
-	if err != nil {
-		return nil, err
-	}
-	return append(own.Leaf.DNSNames, own.Leaf.Subject.CommonName), nil
+	return door
 }
 
-// serveAPI listens until the context ends.
-func serveAPI(ctx context.Context, d *deps, c schedulerConfig, h http.Handler) error {
+// serveAPI listens until the context ends; own is nil where it does so without TLS.
+func serveAPI(ctx context.Context, d *deps, c schedulerConfig, own func() *tls.Certificate, h http.Handler) error {
 	var secured *tls.Config
-	if c.Cert != "" {
-		own, err := credential.KeyPair(credentialEnv(d), c.Cert, c.Key)
-		if err != nil {
-			return err
-		}
+	if own != nil {
 		secured = credential.ServerConfig(own)
 	}
 	l, err := listen(ctx, c.Listen, secured != nil)

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"crypto/tls"
+	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -22,14 +23,20 @@ func secretText(d *deps, path string) (string, error) {
 	return strings.TrimSpace(string(text)), nil
 }
 
+// hostPair is a daemon's certificate with its key: at each handshake that which is in the
+// files by then.
+func hostPair(d *deps, cert, key string) (func() *tls.Certificate, error) {
+	return credential.KeyPair(credentialEnv(d), abs(d, cert), abs(d, key), func(err error) { fmt.Fprintf(d.env.Err, "grid: %v\n", err) })
+}
+
 // serverTLS is a server's configuration with its certificate and key; nil
 // without a certificate.
 func serverTLS(d *deps, cert, key string) (*tls.Config, error) {
 	if cert == "" {
 		return nil, nil
 	}
-	own, err := credential.KeyPair(credentialEnv(d), abs(d, cert), abs(d, key))
-	return &tls.Config{Certificates: []tls.Certificate{own}, MinVersion: tls.VersionTLS12}, err
+	own, err := hostPair(d, cert, key)
+	return &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return own(), nil }, MinVersion: tls.VersionTLS12}, err
 }
 
 // databaseSecrets checks the files that hold the way into a PostgreSQL: the

@@ -112,6 +112,9 @@ func (a web) askAt(ctx context.Context, base, method, about string, body []byte)
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(resp.Body, wire.DefaultLimits().Bytes))
+	if resp.StatusCode == http.StatusUnauthorized {
+		a.HTTP.CloseIdleConnections() // what this one showed has run out; there may be a newer one
+	}
 	if err == nil && resp.StatusCode/100 != 2 {
 		err = &RefusedError{resp.StatusCode, said(text, token)}
 	}

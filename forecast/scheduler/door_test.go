@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -76,7 +77,9 @@ func newFrontOn(t testing.TB, dsn string, change func(*Config, *API)) *front {
 	f.s = New(conf, f.store, nil, func() time.Time { return f.now }, log)
 	f.api.S = f.s
 	f.server = httptest.NewUnstartedServer(f.api.Handler())
-	f.server.TLS = credential.ServerConfig(f.ca.Server(nil))
+	own := f.ca.Server(nil)
+	f.server.TLS = credential.ServerConfig(func() *tls.Certificate { return &own })
+	f.server.TLS.Certificates = []tls.Certificate{own} // else httptest shows one of its own
 	f.server.StartTLS()
 	t.Cleanup(f.server.Close)
 	return f

@@ -69,7 +69,10 @@ func tlsConfig(ca, cert, key []byte) (*tls.Config, error) {
 	}
 	pool := x509.NewCertPool()
 	pool.AddCert(root)
-	return TLS(tls.Certificate{Certificate: [][]byte{cert}, PrivateKey: k}, pool), nil
+	own := tls.Certificate{Certificate: [][]byte{cert}, PrivateKey: k}
+	cfg := TLS(func() *tls.Certificate { return &own }, pool)
+	cfg.Certificates = []tls.Certificate{own} // for tests that want to know it
+	return cfg, nil
 }
 
 func testServer(addr string, cfg *tls.Config, h http.Handler) (*http.Server, error) {

@@ -8,10 +8,12 @@ import (
 )
 
 // TLS returns the configuration of managers and brokers: both sides show
-// certificates of the authorities.
-func TLS(own tls.Certificate, authorities *x509.CertPool) *tls.Config {
+// certificates of the authorities. own is asked at each handshake.
+func TLS(own func() *tls.Certificate, authorities *x509.CertPool) *tls.Config {
 	return &tls.Config{
-		Certificates: []tls.Certificate{own}, RootCAs: authorities, ClientCAs: authorities,
+		GetCertificate:       func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return own(), nil },
+		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return own(), nil },
+		RootCAs:              authorities, ClientCAs: authorities,
 		ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS12,
 	}
 }
