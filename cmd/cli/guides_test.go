@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"gridbroker/testdata/testbed"
 )
 
 // TestGuides runs the examples of the guides as their readers would: the files
@@ -27,7 +29,7 @@ func TestGuides(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			g := guide{t: t, page: page, dir: t.TempDir()}
+			g := guide{t: t, page: page, dir: testbed.Home(t)}
 			if strings.Contains(string(text), "grid env ") {
 				g.launcher()
 			}

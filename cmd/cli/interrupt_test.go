@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"gridbroker/testdata/testbed"
 )
 
 // A command that is busy with something that does not listen ends within a
@@ -18,7 +20,7 @@ func TestSignalsEndEverything(t *testing.T) {
 	caught := make(chan os.Signal, 1)
 	signal.Notify(caught, syscall.SIGHUP) // which nohup has us ignore, and what is started would inherit that
 	t.Cleanup(func() { signal.Stop(caught) })
-	dir := t.TempDir()
+	dir := testbed.Home(t)
 	// Requirements that take long to read and to judge: an expression that runs into its
 	// bound is one of many.
 	job := filepath.Join(dir, "slow.jdl")

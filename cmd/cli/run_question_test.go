@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"gridbroker/testdata/testbed"
 )
 
 // pseudoTerminal is both ends of one.
@@ -73,7 +75,7 @@ func TestInterruptedRunWaitsForTheAnswer(t *testing.T) {
 		master, slave := pseudoTerminal(t)
 		var out, errs told
 		cmd := exec.Command("grid", "run", "--name", "thinker", "--", "sh", "-c", "echo begun; sleep 60")
-		cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
+		cmd.Env = append(os.Environ(), "HOME="+testbed.Home(t))
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, &out, &errs
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)

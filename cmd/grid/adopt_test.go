@@ -37,7 +37,7 @@ func TestAdoptSlurm(t *testing.T) {
 	if out, err := (&exec.Cmd{Path: "/usr/bin/sinfo", Args: []string{"sinfo"}, Env: []string{"SLURM_CONF=" + conf}}).CombinedOutput(); err != nil {
 		t.Skipf("no Slurm here: %v %s", err, out)
 	}
-	dir := t.TempDir()
+	dir := testbed.Home(t)
 	u := &user{t, dir, map[string]string{"HOME": dir, "PATH": os.Getenv("PATH"), "SLURM_CONF": conf, "GRID_STATE_DIR": filepath.Join(dir, "state")}}
 	u.adopts("slurm:" + filepath.Join(dir, "jobs"))
 }
@@ -53,7 +53,7 @@ func TestAdoptHTCondor(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(base) })
-	dir := t.TempDir()
+	dir := testbed.Home(t)
 	u := &user{t, dir, map[string]string{"HOME": dir, "PATH": env["GRID_CONDOR_BIN"] + ":" + os.Getenv("PATH"), "GRID_STATE_DIR": filepath.Join(dir, "state")}}
 	u.adopts("condor:" + base + "/jobs")
 }

@@ -43,7 +43,7 @@ func newWorld(t *testing.T) *world {
 // newMachine is a world without a testbed.
 func newMachine(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, dir: t.TempDir(), exe: program(t)}
+	w := &world{t: t, dir: testbed.Home(t), exe: program(t)}
 	// The CE is on this machine: what has not arrived after half a minute does not.
 	config := filepath.Join(w.dir, "grid.toml")
 	if err := os.WriteFile(config, []byte("settle = \"30s\"\n"), 0o600); err != nil {

@@ -28,7 +28,7 @@ type user struct {
 }
 
 func newUser(t *testing.T, bed *testbed.ARC) *user {
-	dir := t.TempDir()
+	dir := testbed.Home(t)
 	return &user{t, dir, map[string]string{"HOME": dir, "X509_CERT_DIR": bed.CADir, "X509_USER_PROXY": bed.Proxy("alice"), "GRID_STATE_DIR": filepath.Join(dir, "state")}}
 }
 

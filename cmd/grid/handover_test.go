@@ -64,7 +64,7 @@ func TestHandOverSlurm(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(base) })
-	dir := t.TempDir()
+	dir := testbed.Home(t)
 	u := &user{t, dir, map[string]string{"HOME": dir, "PATH": os.Getenv("PATH"), "GRID_STATE_DIR": filepath.Join(dir, "state")}}
 	if err := os.Mkdir(filepath.Join(dir, ".ssh"), 0o700); err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 
 	"gridbroker/durable"
 	"gridbroker/durable/sqlite"
+	"gridbroker/testdata/testbed"
 )
 
 // A bench is a machine whose disk is one directory, with a user who sends
@@ -35,7 +36,7 @@ const threeJobs = `[
 
 func newBench(t *testing.T, exe string) *bench {
 	t.Helper()
-	dir := t.TempDir()
+	dir := testbed.Home(t)
 	b := &bench{exe: exe, home: filepath.Join(dir, "home"), said: filepath.Join(dir, "said"), ran: filepath.Join(dir, "ran")}
 	b.env = []string{"HOME=" + b.home, "PATH=" + os.Getenv("PATH")}
 	b.fresh(t)

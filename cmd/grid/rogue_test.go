@@ -23,7 +23,7 @@ type victim struct {
 }
 
 func newVictim(t testing.TB, env ...string) *victim {
-	dir := t.TempDir()
+	dir := testbed.Home(t)
 	return &victim{t, dir, append(env, "HOME="+dir, "PATH="+os.Getenv("PATH"), "XDG_RUNTIME_DIR="+dir, "GRID_STATE_DIR="+filepath.Join(dir, "state"))}
 }
 

@@ -13,6 +13,7 @@ import (
 	"gridbroker/jdl"
 	"gridbroker/plugins"
 	"gridbroker/plugins/local"
+	"gridbroker/testdata/testbed"
 )
 
 // What a power cut leaves of one job: any of its files empty, cut or gone, at
@@ -71,7 +72,7 @@ func siteWithQueue(t *testing.T) (*local.Backend, string) {
 	t.Helper()
 	exe, err := os.Executable()
 	check(t, err)
-	dir := t.TempDir()
+	dir := testbed.Home(t)
 	open := func(helper ...string) *local.Backend {
 		b, err := local.New(local.Options{Dir: dir, Sites: []local.Site{{Name: "a"}}, Helper: helper, Now: time.Now, CPUs: 2, Memory: 4096})
 		check(t, err)
@@ -80,9 +81,7 @@ func siteWithQueue(t *testing.T) (*local.Backend, string) {
 	if r := open("/bin/true").Submit(context.Background(), []plugins.Request{request("a", "bad", shell("echo bad"))}, nil)[0]; r.Err != nil {
 		t.Fatal(r.Err)
 	}
-	b := open(exe)
-	t.Cleanup(func() { stopAll(t, b, dir) })
-	return b, dir
+	return open(exe), dir
 }
 
 func check(t *testing.T, err error) {

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -19,6 +18,7 @@ import (
 	"gridbroker/jdl"
 	"gridbroker/plugins"
 	"gridbroker/plugins/local"
+	"gridbroker/testdata/testbed"
 )
 
 // TestMain lets the test binary stand in for the program's helper verbs.
@@ -49,42 +49,11 @@ func newBackend(t *testing.T, sites ...local.Site) *local.Backend {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	b, err := local.New(local.Options{Dir: dir, Sites: sites, Helper: []string{exe}, Now: time.Now, CPUs: 2, Memory: 4096})
+	b, err := local.New(local.Options{Dir: testbed.Home(t), Sites: sites, Helper: []string{exe}, Now: time.Now, CPUs: 2, Memory: 4096})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { stopAll(t, b, dir) })
 	return b
-}
-
-// stopAll cancels what a test has left, so that its directory can be removed.
-func stopAll(t *testing.T, b *local.Backend, dir string) {
-	jobs, _ := filepath.Glob(filepath.Join(dir, "*", "jobs", "*"))
-	var hs []plugins.Handle
-	for _, j := range jobs {
-		site := filepath.Base(filepath.Dir(filepath.Dir(j)))
-		hs = append(hs, plugins.Handle{Interface: glue.InterfaceLocal, Endpoint: local.EndpointURL(site), ID: filepath.Base(j)})
-	}
-	b.Cancel(context.WithoutCancel(t.Context()), hs) // that of a test has ended by now
-	for _, h := range hs {
-		wait(t, b, h, plugins.State.Final)
-	}
-	for range 500 { // the runner's last look, and the supervisors'
-		time.Sleep(20 * time.Millisecond)
-		if !helped(dir) {
-			return
-		}
-	}
-}
-
-// helped reports whether a process on this machine was started to help a directory's sites.
-func helped(dir string) bool {
-	processes, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-	return slices.ContainsFunc(processes, func(path string) bool {
-		words, _ := os.ReadFile(path)
-		return bytes.Contains(words, []byte(dir+"/"))
-	})
 }
 
 func shell(script string) *jdl.Job {
