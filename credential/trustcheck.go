@@ -165,6 +165,9 @@ func (s *Set) Outlives(now time.Time, wait, wall time.Duration) *Finding {
 	switch {
 	case s.X509 != nil && now.Before(s.X509.NotAfter()):
 		end, subject, mend = s.X509.NotAfter(), s.X509.Path(), "grid auth proxy --valid "+hours(wait+wall+time.Hour)+", or keep grid auth watch running"
+		if of := AttributesEnd(s.X509); !of.IsZero() && of.Before(end) && wall > 0 && of.Sub(now) < wait+wall {
+			return attributesEnd(s.X509, now, wall)
+		}
 	case s.Token != nil && s.Minter == nil:
 		end, subject, mend = s.Token.Expiry(), s.Token.Source(), "grid auth login, and keep grid auth watch running"
 	}
@@ -173,6 +176,17 @@ func (s *Set) Outlives(now time.Time, wait, wall time.Duration) *Finding {
 	}
 	return &Finding{ID: "life.too-short", Severity: Warning, Subject: subject, What: "the credential may end before the job",
 		Why: fmt.Sprintf("it lives for another %s; the job asks for %s of wall time", Span(end.Sub(now)), Span(wall)), Mend: mend}
+}
+
+// attributesEnd warns of VOMS attributes that end before the proxy, and before the job.
+func attributesEnd(x *X509, now time.Time, wall time.Duration) *Finding {
+	f := &Finding{ID: "life.too-short", Severity: Warning, Subject: x.path, What: "the VOMS attributes may end before the job",
+		Why:  fmt.Sprintf("they hold for another %s, and the proxy lives longer; the job asks for %s of wall time", Span(AttributesEnd(x).Sub(now)), Span(wall)),
+		Mend: "grid auth proxy --voms " + x.VO() + ", and keep grid auth watch running"}
+	if !AttributesEnd(x).After(now) {
+		f.What, f.Why = "the VOMS attributes have run out", "sites take you for a member of no VO, if they let you in, though the proxy still lives"
+	}
+	return f
 }
 
 func hours(d time.Duration) string { return fmt.Sprintf("%dh", int(d.Hours())+1) }

@@ -157,6 +157,17 @@ func (x *X509) FQANs() []string {
 	return all
 }
 
+// AttributesEnd is when the first of the VOMS attributes of a credential expires; zero: it has none.
+func AttributesEnd(x *X509) (end time.Time) {
+	acs, _ := x.ACs()
+	for _, ac := range acs {
+		if end.IsZero() || ac.NotAfter.Before(end) {
+			end = ac.NotAfter
+		}
+	}
+	return end
+}
+
 // VO is the virtual organisation of the first attribute certificate; "" when
 // there is none.
 func (x *X509) VO() string {

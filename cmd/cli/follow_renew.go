@@ -65,11 +65,15 @@ func (f *follower) renewsNow(set *credential.Set) bool {
 	return clock.Passed(last.At, f.env.Now()) >= f.flags.renew || lasts(set).After(last.Until)
 }
 
-// lasts is when a credential runs out that something is delegated of.
+// lasts is when a credential runs out that something is delegated of, or its VOMS attributes.
 func lasts(set *credential.Set) time.Time {
 	switch {
 	case set.X509 != nil:
-		return set.X509.NotAfter()
+		end, of := set.X509.NotAfter(), credential.AttributesEnd(set.X509)
+		if !of.IsZero() && of.Before(end) {
+			return of
+		}
+		return end
 	case set.Token != nil:
 		return set.Token.Expiry()
 	}

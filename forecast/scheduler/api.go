@@ -174,7 +174,7 @@ func (a *API) admit(next http.Handler, w http.ResponseWriter, r *http.Request) {
 		}
 		defer own()
 		end()
-		noteToken(a, r, p)
+		noteShown(a, r, p)
 	}
 	read, ok := bounded(&a.turns, w, r, subject)
 	defer read()
@@ -215,18 +215,22 @@ func (a *askers) enter(w http.ResponseWriter, asker string, atOnce int) (end fun
 // eventsPath is that of streams of events.
 const eventsPath = "/v1/events"
 
-// showTime is how long a question about jobs waits for it to be noted that a token was shown.
+// showTime is how long a question about jobs waits for it to be noted what was shown with it.
 const showTime = 5 * time.Second
 
-// noteToken notes that somebody who asks about jobs has shown a token. What is not noted is no reason not
+// noteShown notes the token and the attributes that somebody shows who asks about jobs or delegates. What is not noted is no reason not
 // to answer: it is with the next question.
-func noteToken(a *API, r *http.Request, p Person) {
-	if !p.Token || !strings.HasPrefix(r.URL.Path, "/v1/jobs") {
+func noteShown(a *API, r *http.Request, p Person) {
+	if !strings.HasPrefix(r.URL.Path, "/v1/jobs") && r.URL.Path != "/v1/delegation" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), showTime)
 	defer cancel()
-	if err := showToken(ctx, a.S, p); err != nil && a.unwell.is(err, a.S.now()) {
+	err := showToken(ctx, a.S, p)
+	if err == nil {
+		err = showAttributes(ctx, a.S, p)
+	}
+	if err != nil && a.unwell.is(err, a.S.now()) {
 		a.Log.Error("request", "error", err)
 	}
 }

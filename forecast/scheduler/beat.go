@@ -189,8 +189,8 @@ func idles(ctx context.Context, s *Scheduler, m *memory, now time.Time) bool {
 		return h.rows(ctx, func(scan func(...any) error) error { return scan(&epoch, &messages, &credentials, &sum) },
 			`select (select epoch from leader), (select count(*) from (select 1 from message limit 1) as m), count(*), cast(coalesce(sum(expires), 0) as {int}) from credential`)
 	})
-	for _, a := range m.expires {
+	for _, a := range m.expires.of {
 		sum -= a.until
 	}
-	return err == nil && epoch == m.epoch && messages == 0 && int(credentials) == len(m.expires) && sum == 0
+	return err == nil && epoch == m.epoch && messages == 0 && int(credentials) == len(m.expires.of) && sum == 0
 }

@@ -105,6 +105,7 @@ func (d *Door) known(r *http.Request) (Person, error) {
 	}
 	p := Person{Subject: x.Identity(), Expires: x.NotAfter()}
 	p.VO, p.FQANs, p.Doubt = d.attributes(x)
+	p.Vouched = credential.AttributesEnd(x)
 	return p, nil
 }
 
@@ -148,7 +149,7 @@ func (d *Door) byToken(ctx context.Context, token string) (Person, error) {
 	if err != nil {
 		return Person{}, err
 	}
-	p := Person{Subject: id.Issuer + "#" + id.Subject, Expires: id.Expiry, Token: true}
+	p := Person{Subject: id.Issuer + "#" + id.Subject, Expires: id.Expiry, Vouched: id.Expiry, Token: true}
 	p.VO, p.FQANs, p.Doubt = d.groups(id.Issuer, claims.Groups())
 	return p, nil
 }

@@ -347,9 +347,9 @@ func TestNewerTokensAreShown(t *testing.T) {
 		t.Fatal(res[0].Err)
 	}
 	until := func() int64 {
-		var of map[string]authority
+		var of authorities
 		err := f.store.read(t.Context(), func(h handle) (err error) { of, err = h.expiries(t.Context()); return err })
-		if a := of[iss.URL+"#carol"]; err == nil && a.token {
+		if a := of.of[iss.URL+"#carol"]; err == nil && a.lack == errUnshown {
 			return a.until
 		}
 		t.Fatal(of, err)

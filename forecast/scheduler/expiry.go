@@ -5,53 +5,89 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 )
 
-// authority is until when jobs of a user may be begun, in seconds of Unix time: until what he has
-// delegated runs out, or the token that he has shown. With a token nothing is done at sites.
+// authority is until when a job may be begun, in seconds of Unix time, and why not later: until what its owner has
+// delegated runs out, the token that he has shown, or the attributes that he handed the job in with.
 type authority struct {
 	until int64
-	token bool
+	lack  error
+	named int64 // of what was delegated: until when its VOMS attributes are good; 0: it has none
 }
 
 // Why a job is held whose owner's authority has run out.
 var (
-	errExpired = errors.New("the credential that was delegated to the scheduler has run out; renew it: grid auth proxy, then submit or follow again")
-	errUnshown = errors.New("the token that was shown to the scheduler has run out; show it a newer one, with grid follow or any other question about your jobs")
+	errExpired  = errors.New("the credential that was delegated to the scheduler has run out; renew it: grid auth proxy, then submit or follow again")
+	errNameless = errors.New("the VOMS attributes of the credential that was delegated to the scheduler have run out, and sites would not know what its owner may do; renew it: grid auth proxy --voms VO, then submit or follow again")
+	errUnshown  = errors.New("the token that was shown to the scheduler has run out; show it a newer one, with grid follow or any other question about your jobs")
 )
 
-// expiries reads the authorities of the users: of all, or of one. Who has delegated nothing, and
-// shown no token that ends, is not among them.
-func (h handle) expiries(ctx context.Context, only ...string) (map[string]authority, error) {
-	of := map[string]authority{}
-	err := h.rows(ctx, func(scan func(...any) error) error {
+// begins tells that nothing but beginning a job takes the authority: with tokens and attributes nothing is done at sites.
+func (a authority) begins() bool { return a.lack != errExpired }
+
+// authorities are those of the users: what they have delegated or shown, and who vouches for their attributes.
+type authorities struct {
+	of      map[string]authority // who has delegated nothing, and shown no token that ends, is not among them
+	vouched map[string]vouched
+}
+
+// expiries reads the authorities of all users, or of one.
+func (h handle) expiries(ctx context.Context, only ...string) (all authorities, err error) {
+	all.of = map[string]authority{}
+	err = h.rows(ctx, func(scan func(...any) error) error {
 		var owner string
-		var a authority
 		var size int
-		err := scan(&owner, &a.until, &size)
-		a.token = size <= sealSize
-		of[owner] = a
+		a := authority{lack: errExpired}
+		err := scan(&owner, &a.until, &a.named, &size)
+		if size <= sealSize {
+			a.lack = errUnshown
+		}
+		all.of[owner] = a
 		return err
-	}, "select owner, expires, length(body) from credential where $1 = '' or owner = $1", strings.Join(only, ""))
-	return of, err
+	}, "select owner, expires, attributes, length(body) from credential where $1 = '' or owner = $1", strings.Join(only, ""))
+	if err == nil {
+		all.vouched, err = vouchers(ctx, h, only...)
+	}
+	return all, err
+}
+
+// toBegin is the authority as jobs are begun by it.
+func (a authority) toBegin() authority {
+	if a.named != 0 && a.named < a.until {
+		return authority{until: a.named, lack: errNameless}
+	}
+	return a
 }
 
 // over is why an authority is none any more; nil: it is one.
 func (a authority) over(now int64) error {
-	switch {
-	case a.until > now:
+	if a.until > now {
 		return nil
-	case a.token:
-		return errUnshown
 	}
-	return errExpired
+	return a.lack
 }
 
-// expired is why jobs of a user may not be begun; nil: they may.
-func (m *memory) expired(owner string, now int64) error {
-	if a, has := m.expires[owner]; has {
+// authority is that of a job: of what has to be good for it the first that ends. Who it is begun as matters
+// until it has been sent.
+func (m *memory) authority(j *Job) (a authority, has bool) {
+	a, has = m.expires.of[j.Owner]
+	if j.State != Waiting && j.State != Booked {
+		return a, has
+	}
+	a = a.toBegin()
+	if !j.Lapses {
+		return a, has
+	}
+	if until := m.expires.vouched[j.Owner].until(j); !has || until < a.until {
+		a = authority{until: until, lack: errLapsed}
+	}
+	return a, true
+}
+
+// expired is why a job may not be begun; nil: it may.
+func (m *memory) expired(j *Job, now int64) error {
+	if a, has := m.authority(j); has {
 		return a.over(now)
 	}
 	return nil
@@ -62,7 +98,7 @@ func (m *memory) expired(owner string, now int64) error {
 func (w *work) credentials() {
 	now := w.now.Unix()
 	for _, j := range w.mem.pick(func(j *Job) bool { return w.mem.untold(j, now) }) {
-		a := w.mem.expires[j.Owner]
+		a, _ := w.mem.authority(j)
 		at, why := rfc(a.until), a.over(now)
 		switch {
 		case j.Held && why == nil:
@@ -84,13 +120,13 @@ func (w *work) credentials() {
 // that needs it, it has ended, or it is good again, and that was not said yet. One that has a
 // place needs no token any more.
 func (m *memory) untold(j *Job, now int64) bool {
-	a, has := m.expires[j.Owner]
+	a, has := m.authority(j)
 	switch {
 	case !has:
 		return false
 	case j.Held || j.State == Waiting && a.until <= now:
 		return j.Held != (a.until <= now)
-	case a.token || j.Told == a.until:
+	case a.begins() || j.Told == a.until:
 		return false
 	}
 	return a.until <= now || j.Booking != nil && a.until < j.Booking.To
@@ -104,31 +140,6 @@ func (w *work) tell(j *Job, until int64, format string, args ...any) {
 	w.say(j, "", "credential", "%s", fmt.Sprintf(format, args...))
 }
 
-// tokens is until when the tokens are good that users have shown this replica, as the table has it.
-type tokens struct {
-	mu sync.Mutex
-	of map[string]int64
-}
-
-// maxShown bounds the users that are remembered: of others the table is asked anew.
-const maxShown = 10_000
-
-// later tells whether a token is good for longer than those that its owner has shown before.
-func (s *tokens) later(owner string, until int64) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return until > s.of[owner]
-}
-
-func (s *tokens) note(owner string, until int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.of == nil || len(s.of) >= maxShown {
-		s.of = map[string]int64{}
-	}
-	s.of[owner] = max(until, s.of[owner])
-}
-
 // showToken notes until when somebody's token is good, who asks about jobs: until then, and
 // Config.TokenGrace longer, jobs of his are begun. What he has delegated stays, and counts.
 func showToken(ctx context.Context, s *Scheduler, who Person) error {
@@ -136,7 +147,8 @@ func showToken(ctx context.Context, s *Scheduler, who Person) error {
 		return nil
 	}
 	until := who.Expires.Add(s.conf.TokenGrace).Unix()
-	if !s.tokens.later(who.Subject, until) {
+	key := shownKey(who.Subject, nil)
+	if !s.shown.later(key, until) {
 		return nil
 	}
 	err := s.store.tx(ctx, func(h handle) error {
@@ -147,7 +159,7 @@ func showToken(ctx context.Context, s *Scheduler, who Person) error {
 		return err
 	})
 	if err == nil {
-		s.tokens.note(who.Subject, until)
+		s.shown.note(key, until)
 	}
 	return err
 }

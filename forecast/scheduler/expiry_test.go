@@ -35,7 +35,7 @@ func (w *world) said(id, event string) (n int, last string) {
 
 func (w *world) delegate(owner string, life time.Duration) {
 	w.t.Helper()
-	if err := w.store.KeepCredential(w.t.Context(), owner, []byte("a proxy"), w.now.Add(life)); err != nil {
+	if err := w.store.KeepCredential(w.t.Context(), owner, []byte("a proxy"), w.now.Add(life), time.Time{}); err != nil {
 		w.t.Fatal(err)
 	}
 }

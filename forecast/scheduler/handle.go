@@ -270,7 +270,7 @@ func (w *work) launched(j *Job, r result) {
 	if r.Kind == plugins.Refused || r.Kind == plugins.Credential {
 		avoid = avoidRefused
 	}
-	if slow || r.Kind == plugins.Credential && w.mem.expired(j.Owner, w.now.Unix()) != nil { // that is nothing the site has done
+	if slow || r.Kind == plugins.Credential && w.mem.expired(j, w.now.Unix()) != nil { // that is nothing the site has done
 		avoid = 0
 	}
 	w.unbook(j, r.Said, avoid)

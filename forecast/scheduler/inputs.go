@@ -112,7 +112,7 @@ func (in *inputs) addJobs(m *memory, now int64, budgets []Budget) {
 		in.rules.Users = append(in.rules.Users, plan.User{Name: b.User, Left: b.Left, Weight: b.Given, Used: b.Used})
 	}
 	for _, j := range m.jobs {
-		if (j.State == Waiting || j.movable() && m.clusters[j.Booking.Cluster] != nil) && !j.Cancel && m.expired(j.Owner, now) == nil {
+		if (j.State == Waiting || j.movable() && m.clusters[j.Booking.Cluster] != nil) && !j.Cancel && m.expired(j, now) == nil {
 			in.of = append(in.of, j)
 		}
 	}

@@ -22,9 +22,9 @@ import (
 // read again at any time.
 type memory struct {
 	epoch     int64
-	expires   map[string]authority // by owner
-	sampled   int64                // when the history was last written
-	explained int64                // and why jobs wait
+	expires   authorities
+	sampled   int64 // when the history was last written
+	explained int64 // and why jobs wait
 	clusters  map[string]*cluster
 	jobs      map[string]*Job // those that are not final
 	classes   map[string]uint16

@@ -201,9 +201,16 @@ func (o outbox) attemptOf(ctx context.Context, a action, j *Job, cred sealed, r 
 			return again
 		}
 	}
-	if over := cred.over(o.now()); over != nil && a.Verb == launch {
-		r.Kind, r.Said = plugins.Credential, over.Error()
-		return 0
+	if a.Verb == launch {
+		over, err := unentitled(ctx, o.Scheduler, j, cred)
+		if err != nil {
+			r.Said = err.Error()
+			return 2 * time.Second
+		}
+		if over != nil {
+			r.Kind, r.Said = plugins.Credential, over.Error()
+			return 0
+		}
 	}
 	at := o.conf.siteOf(j.Booking)
 	if j.Handle.ID != "" {

@@ -16,7 +16,7 @@ type Config struct {
 	Name        string        // of this replica
 	Cycle       time.Duration // between planning cycles; default 5 s
 	Grace       time.Duration // a job may be as late in its slot; default 60 s
-	TokenGrace  time.Duration // for how long after the end of its owner's last token a job may be begun; default 0
+	TokenGrace  time.Duration // for how long after the end of its owner's last token, and of its groups, a job may be begun; default 0
 	Horizon     time.Duration // how far ahead slots are looked at; default 6 h
 	MaxBypass   int           // default 1000
 	Budget      float64       // given to a user at the first submission; default 1000
@@ -104,7 +104,7 @@ type Scheduler struct {
 	entrance entrance
 	lanes    lanes
 	comeback comeback
-	tokens   tokens   // that were shown this replica
+	shown    showings // to this replica
 	unwell   troubles // of the database, as actions found them
 
 	wake chan struct{}

@@ -159,6 +159,7 @@ var ErrNoCluster = errors.New("no such cluster")
 type sealed struct {
 	body    []byte
 	expires int64
+	named   int64 // until when its VOMS attributes are good; 0: it has none
 }
 
 // over is why a job of its owner may not be begun with it; nil: it may.
@@ -166,7 +167,10 @@ func (c sealed) over(now time.Time) error {
 	if c.body == nil {
 		return nil
 	}
-	return authority{c.expires, len(c.body) <= sealSize}.over(now.Unix())
+	if len(c.body) <= sealSize {
+		return authority{until: c.expires, lack: errUnshown}.over(now.Unix())
+	}
+	return authority{c.expires, errExpired, c.named}.toBegin().over(now.Unix())
 }
 
 // credentials reads those of some users.
@@ -183,10 +187,10 @@ func credentials(ctx context.Context, s *Store, owners []string) (map[string]sea
 		return h.rows(ctx, func(scan func(...any) error) error {
 			var owner string
 			var c sealed
-			err := scan(&owner, &c.body, &c.expires)
+			err := scan(&owner, &c.body, &c.expires, &c.named)
 			list[owner] = c
 			return err
-		}, "select owner, body, expires from credential where owner in (select t.value from {texts})", text)
+		}, "select owner, body, expires, attributes from credential where owner in (select t.value from {texts})", text)
 	})
 	return list, err
 }
@@ -201,12 +205,17 @@ func (c sealed) open(seal *Seal, owner string, now time.Time) ([]byte, error) {
 	return seal.Open("credential/"+owner, c.body)
 }
 
-// KeepCredential keeps a user's delegated credential, encrypted.
-func (s *Store) KeepCredential(ctx context.Context, owner string, body []byte, expires time.Time) error {
+// KeepCredential keeps a user's delegated credential, encrypted, and until when it and its VOMS attributes are good (zero: it has none).
+func (s *Store) KeepCredential(ctx context.Context, owner string, body []byte, expires, attributes time.Time) error {
+	var named int64
+	if !attributes.IsZero() {
+		named = attributes.Unix()
+	}
 	return s.tx(ctx, func(h handle) error {
 		s.entrusted = s.scratch != nil // which is for one goroutine
-		_, err := h.exec(ctx, `insert into credential (owner, expires, body) values ($1, $2, $3)
-			on conflict (owner) do update set expires = excluded.expires, body = excluded.body`, owner, expires.Unix(), s.seal.Close("credential/"+owner, body))
+		_, err := h.exec(ctx, `insert into credential (owner, expires, body, attributes) values ($1, $2, $3, $4)
+			on conflict (owner) do update set expires = excluded.expires, body = excluded.body, attributes = excluded.attributes`,
+			owner, expires.Unix(), s.seal.Close("credential/"+owner, body), named)
 		return err
 	})
 }

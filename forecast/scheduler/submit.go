@@ -23,8 +23,9 @@ type Person struct {
 	Admin   bool
 	Sites   []string // clusters he speaks for
 	Expires time.Time
-	Browser bool // signed in with one, and may only look
-	Token   bool // shows an issuer's token, good until Expires
+	Vouched time.Time // until when VO and FQANs are good; zero: without end
+	Browser bool      // signed in with one, and may only look
+	Token   bool      // shows an issuer's token, good until Expires
 }
 
 // File is a small input file that comes with a job.
@@ -79,7 +80,7 @@ func (s *Scheduler) Submit(ctx context.Context, who Person, list []Submission) (
 // accept checks one submission.
 func (s *Scheduler) accept(who Person, sub *Submission, now time.Time) (*Job, error) {
 	j := &Job{ID: newID(now, s.conf.Chance), Owner: who.Subject, Key: sub.Key, VO: who.VO, FQANs: who.FQANs, Priority: sub.Priority, Fallback: sub.Fallback,
-		State: Waiting, Submitted: now.Unix()}
+		Lapses: !who.Vouched.IsZero() && len(names(who.VO, who.FQANs)) > 0, State: Waiting, Submitted: now.Unix()}
 	if err := printable(sub.Key); err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ func (s *Scheduler) Why(ctx context.Context, j *Job) (Reasons, error) {
 		r.Text = p.turnWords(j, now)
 		return r, nil
 	}
-	if why := p.mem.expired(j.Owner, now.Unix()); why != nil {
+	if why := p.mem.expired(j, now.Unix()); why != nil {
 		r.Text = []string{why.Error()}
 		return r, nil
 	}

@@ -17,20 +17,20 @@ func placedWords(ctx context.Context, s *Store, j *Job, now time.Time) (list []s
 		return list, nil
 	}
 	tried := attempted{}
-	var expires map[string]authority
+	m := &memory{}
 	err = s.read(ctx, func(h handle) error {
 		if tried, err = lastTried(ctx, h, j.ID); err == nil {
-			expires, err = h.expiries(ctx, j.Owner)
+			m.expires, err = h.expiries(ctx, j.Owner)
 		}
 		return err
 	})
-	switch a, has := expires[j.Owner]; {
+	switch why := m.expired(j, now.Unix()); {
 	case err != nil:
 		return nil, err
-	case has && a.token && j.State == Booked && a.over(now.Unix()) != nil:
-		list = append(list, "it is not sent: "+errUnshown.Error())
-	case has && !a.token && a.over(now.Unix()) != nil:
-		list = append(list, "what is to be done with it at its site waits: "+errExpired.Error())
+	case why == errExpired:
+		list = append(list, "what is to be done with it at its site waits: "+why.Error())
+	case why != nil && j.State == Booked:
+		list = append(list, "it is not sent: "+why.Error())
 	case tried.said != "":
 		list = append(list, fmt.Sprintf("%s has not succeeded yet, in %d tries: %s", tried.verb.doing(), tried.times, tried.said))
 	}
