@@ -104,8 +104,16 @@ type curve struct {
 	xy   plotter.XYs
 }
 
-// addCurves draws lines, each thinner than the one before, so that equal ones are
-// seen; from the fifth on they are dashed.
+// dashesOf tell lines apart that lie on each other, each dashed more finely than the one beneath.
+func dashesOf(i int) []vg.Length {
+	if i == 0 {
+		return nil
+	}
+	return []vg.Length{vg.Points(max(3, 14-3*float64(i))), vg.Points(2 + float64(i))}
+}
+
+// addCurves draws lines, each thinner than the one before and with gaps through which
+// those before are seen where they are equal.
 func addCurves(p *plot.Plot, curves []curve) error {
 	for i, c := range curves {
 		if len(c.xy) == 0 {
@@ -116,9 +124,7 @@ func addCurves(p *plot.Plot, curves []curve) error {
 			return err
 		}
 		line.Color, line.Width, line.StepStyle = palette(i), vg.Points(1.5+0.4*float64(len(curves)-1-i)), plotter.PostStep
-		if i >= 4 {
-			line.Dashes = []vg.Length{vg.Points(5), vg.Points(2)}
-		}
+		line.Dashes = dashesOf(i)
 		p.Add(line)
 	}
 	return nil
@@ -132,7 +138,7 @@ type legend struct {
 // width is how wide the row is.
 func (l legend) width() (width vg.Length) {
 	for _, name := range l.names {
-		width += widthOf(name, 10) + vg.Points(34)
+		width += widthOf(name, 10) + vg.Points(42)
 	}
 	return width
 }
@@ -146,13 +152,10 @@ func (l legend) draw(c draw.Canvas) draw.Canvas {
 	sans(&style, 10)
 	x, y := c.Center().X-l.width()/2, c.Max.Y-vg.Points(12)
 	for i, name := range l.names {
-		stroke := draw.LineStyle{Color: palette(i), Width: vg.Points(2.5)}
-		if i >= 4 {
-			stroke.Dashes = []vg.Length{vg.Points(5), vg.Points(2)}
-		}
-		c.StrokeLine2(stroke, x, y+vg.Points(4), x+vg.Points(16), y+vg.Points(4))
-		c.FillText(style, vg.Point{X: x + vg.Points(20), Y: y}, name)
-		x += style.Width(name) + vg.Points(34)
+		stroke := draw.LineStyle{Color: palette(i), Width: vg.Points(2.5), Dashes: dashesOf(i)}
+		c.StrokeLine2(stroke, x, y+vg.Points(4), x+vg.Points(24), y+vg.Points(4))
+		c.FillText(style, vg.Point{X: x + vg.Points(28), Y: y}, name)
+		x += style.Width(name) + vg.Points(42)
 	}
 	return draw.Crop(c, 0, 0, 0, -vg.Points(20))
 }

@@ -1,12 +1,15 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -67,6 +70,37 @@ func TestNamesInPictures(t *testing.T) {
 	}
 	if got := middle("hybrid", legendWidth); got != "hybrid" {
 		t.Errorf("a name for which there is room is %q", got)
+	}
+}
+
+// TestDarkColours: in a dark window the lines of ten policies have ten colours, and their dots have them too.
+func TestDarkColours(t *testing.T) {
+	for _, of := range []string{"stroke", "fill"} {
+		dark := map[string]string{}
+		for _, m := range regexp.MustCompile(`\[`+of+`="(#[0-9A-Fa-f]+)"\]\{`+of+`:(#[0-9a-f]+)\}`).FindAllStringSubmatch(varyPage, -1) {
+			dark[m[1]] = m[2]
+		}
+		seen := map[string]string{}
+		for _, c := range colours {
+			shown := strings.ToLower(cmp.Or(dark[c], c))
+			if seen[shown] != "" || shown == "#000000" {
+				t.Errorf("%s: %s and %s are both %s in the dark", of, c, seen[shown], shown)
+			}
+			seen[shown] = c
+		}
+	}
+}
+
+// TestOneTimeForAll: the pictures of the first jobs have the same time from edge to edge under all policies.
+func TestOneTimeForAll(t *testing.T) {
+	bar := func(end int64) *Run { return &Run{Gantt: []Bar{{Submit: 100, Start: 200, End: end}}} }
+	r := &Result{Scenario: &Scenario{Seeds: 1, Sites: []Site{{Name: "a"}}}, Policies: []Compared{{Policy: "long"}, {Policy: "short"}}, Runs: []*Run{bar(1300), bar(400)}}
+	var widths []int
+	for _, g := range r.gantts() {
+		widths = append(widths, int(g.Bars[0].Width))
+	}
+	if want := []int{620 * 1100 / 1200, 620 * 200 / 1200}; !slices.Equal(widths, want) {
+		t.Errorf("bars of 1,100 and 200 s are %v wide, want %v", widths, want)
 	}
 }
 

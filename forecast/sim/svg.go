@@ -82,7 +82,7 @@ type barView struct{ X, Width, Y, Height, Wait float64 }
 
 // ganttView is the picture of the first jobs of the first seed under a policy.
 type ganttView struct {
-	Policy, Span string
+	Policy       string
 	Lanes        []laneView
 	Others       string  // what is left out
 	Height, Axis float64 // of the lanes; of all
@@ -131,44 +131,59 @@ func lanes(bars []Bar, sites int) (lane []int, others int) {
 	return lane, sites - len(drawn)
 }
 
-// gantts draws the first jobs of the first seed: a lane per site, a bar per
-// job from its start to its end, with its wait before it.
+// gantts draws the first jobs of the first seed, over the same time for every policy: a
+// lane per site, a bar per job from its start to its end, with its wait before it.
 func (r *Result) gantts() (list []ganttView) {
-	const width, lane = 620.0, 60.0
+	span := int64(1)
+	for i := range r.Policies {
+		from, to := ends(r.Runs[i*r.Scenario.Seeds].Gantt)
+		span = max(span, min(to-from, 48*3600))
+	}
 	for i, p := range r.Policies {
-		run := r.Runs[i*r.Scenario.Seeds]
-		if len(run.Gantt) == 0 {
-			continue
+		if bars := r.Runs[i*r.Scenario.Seeds].Gantt; len(bars) > 0 {
+			list = append(list, r.gantt(p.Policy, bars, span))
 		}
-		from, to := int64(math.MaxInt64), int64(0)
-		for _, b := range run.Gantt {
-			from, to = min(from, b.Submit), max(to, b.End)
-		}
-		to = min(to, from+48*3600)
-		scale := width / float64(max(1, to-from))
-		v := ganttView{Policy: p.Policy, Span: spanText(to - from)}
-		at, others := lanes(run.Gantt, len(r.Scenario.Sites))
-		for k, s := range r.Scenario.Sites {
-			if at[k] >= 0 {
-				v.Lanes = append(v.Lanes, laneView{s.Name, middle(s.Name, laneWidth)})
-			}
-		}
-		if v.Height = lane * float64(len(v.Lanes)); others > 0 {
-			v.Others = fmt.Sprintf(", the %d of %d sites with most of them", len(v.Lanes), len(r.Scenario.Sites))
-		}
-		v.Axis, v.Hours = v.Height+18, hours(to-from, scale)
-		rows := make([][12]int64, len(r.Scenario.Sites))
-		for _, b := range run.Gantt {
-			if b.Start >= to || at[b.Site] < 0 {
-				continue
-			}
-			row := freeRow(&rows[b.Site], b)
-			v.Bars = append(v.Bars, barView{X: float64(b.Start-from) * scale, Width: max(1, float64(min(b.End, to)-b.Start)*scale),
-				Y: lane*float64(at[b.Site]) + 4 + 4.4*float64(row), Height: 3.6, Wait: float64(b.Start-b.Submit) * scale})
-		}
-		list = append(list, v)
 	}
 	return list
+}
+
+// ends are the first submission and the last end.
+func ends(bars []Bar) (from, to int64) {
+	for i, b := range bars {
+		if i == 0 {
+			from, to = b.Submit, b.End
+		}
+		from, to = min(from, b.Submit), max(to, b.End)
+	}
+	return from, to
+}
+
+// gantt draws the jobs that start within the span.
+func (r *Result) gantt(policy string, bars []Bar, span int64) ganttView {
+	const width, lane = 620.0, 60.0
+	from, _ := ends(bars)
+	to, scale := from+span, width/float64(span)
+	v := ganttView{Policy: policy}
+	at, others := lanes(bars, len(r.Scenario.Sites))
+	for k, s := range r.Scenario.Sites {
+		if at[k] >= 0 {
+			v.Lanes = append(v.Lanes, laneView{s.Name, middle(s.Name, laneWidth)})
+		}
+	}
+	if v.Height = lane * float64(len(v.Lanes)); others > 0 {
+		v.Others = fmt.Sprintf(", the %d of %d sites with most of them", len(v.Lanes), len(r.Scenario.Sites))
+	}
+	v.Axis, v.Hours = v.Height+18, hours(span, scale)
+	rows := make([][12]int64, len(r.Scenario.Sites))
+	for _, b := range bars {
+		if b.Start >= to || at[b.Site] < 0 {
+			continue
+		}
+		row := freeRow(&rows[b.Site], b)
+		v.Bars = append(v.Bars, barView{X: float64(b.Start-from) * scale, Width: max(1, float64(min(b.End, to)-b.Start)*scale),
+			Y: lane*float64(at[b.Site]) + 4 + 4.4*float64(row), Height: 3.6, Wait: float64(b.Start-b.Submit) * scale})
+	}
+	return v
 }
 
 // freeRow finds the row of a lane where a job, its wait included, meets no
@@ -204,14 +219,6 @@ func hours(span int64, scale float64) (ticks []tickView) {
 		ticks = append(ticks, tickView{float64(at) * scale, text})
 	}
 	return ticks
-}
-
-// spanText is how long a picture is.
-func spanText(seconds int64) string {
-	if seconds < 7200 {
-		return fmt.Sprintf("%d min", (seconds+59)/60)
-	}
-	return fmt.Sprintf("%.0f h", float64(seconds)/3600)
 }
 
 // classRow is a size of jobs in the table by size.

@@ -15,10 +15,8 @@ var varyPage string
 
 // curveView is one policy in the picture of waits by value.
 type curveView struct {
-	Policy, Short        string // its name, and as much of it as there is room for
-	Colour, Dashes, Line string
-	Dots                 []dotView
-	Label                float64 // height of its name
+	Policy, Colour, Dashes, Line string
+	Dots                         []dotView
 }
 
 // dotView is a mean with its interval.
@@ -35,9 +33,9 @@ type tickView struct {
 
 // varyRow is one value in the table: each policy's wait, the winner's marked.
 type varyRow struct {
-	Value  string
-	Cells  []varyCell
-	Winner Winner
+	Value, Class string // Class is the winner's: better where it is sure, else least
+	Cells        []varyCell
+	Winner       Winner
 }
 
 type varyCell struct{ Mean, Half, Class string }
@@ -70,11 +68,14 @@ func (v *Variation) meaning() string {
 
 func (v *Variation) rows() (rows []varyRow) {
 	for _, p := range v.Points {
-		row := varyRow{Value: p.Value, Winner: p.Winner}
+		row := varyRow{Value: p.Value, Class: "least", Winner: p.Winner}
+		if p.Winner.Sure {
+			row.Class = "better"
+		}
 		for _, c := range p.Result.Policies {
 			f, class := c.Figures["wait_mean"], ""
 			if c.Policy == p.Winner.Policy {
-				class = "better"
+				class = row.Class
 			}
 			row.Cells = append(row.Cells, varyCell{Column{}.Text(f.Mean), p.Result.HalfText(Column{}, f.Half), class})
 		}
@@ -122,8 +123,7 @@ func (v *Variation) curves() (curves []curveView, ticks []tickView) {
 		}
 	}
 	for k, policy := range v.Points[0].Result.Policies {
-		c := curveView{Policy: policy.Policy, Short: middle(policy.Policy, legendWidth), Colour: colours[k%len(colours)], Dashes: dashes(k)}
-		c.Label = varyTop + 10 + min(20, (varyFoot-varyTop)/float64(len(v.Points[0].Result.Policies)))*float64(k)
+		c := curveView{Policy: policy.Policy, Colour: colours[k%len(colours)], Dashes: dashes(k)}
 		var line strings.Builder
 		for i, p := range v.Points {
 			f := p.Result.Policies[k].Figures["wait_mean"]

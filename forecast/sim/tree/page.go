@@ -18,6 +18,8 @@ type spot struct {
 	X, Y                float64
 	Name, Text          string
 	System, Dead, OnWay bool
+	Drawn               bool
+	Below               string // what is below it and not drawn
 	Parent, depth       int
 }
 
@@ -52,14 +54,14 @@ func (v *View) WriteHTML(out io.Writer) error {
 	spots, width, height := v.spots()
 	var links []edge
 	for _, s := range spots {
-		if s.Parent >= 0 {
+		if s.Parent >= 0 && s.Drawn {
 			p := spots[s.Parent]
 			links = append(links, edge{X1: s.X, Y1: s.Y, X2: p.X, Y2: p.Y})
 		}
 	}
 	return page.Execute(out, map[string]any{
 		"View": v, "At": units(v.At), "Run": units(v.Job.Run), "Latency": units(v.Config.Latency), "Home": v.Managers[v.Job.Home].Name, "Width": width, "Height": height,
-		"Spots": spots, "Links": links, "Moves": v.moves(spots), "Steps": v.steps(), "Tables": v.tables(spots),
+		"Folded": slices.ContainsFunc(spots, func(s spot) bool { return s.Below != "" }), "Spots": spots, "Links": links, "Moves": v.moves(spots), "Steps": v.steps(), "Tables": v.tables(spots),
 	})
 }
 
@@ -67,48 +69,86 @@ func units(ticks int64) string {
 	return strconv.FormatFloat(float64(ticks)/TicksPerUnit, 'f', 1, 64)
 }
 
-// spots places the managers: systems side by side at the bottom, every domain over the middle of its own.
+// drawnWhole is how many systems a tree has at most that is drawn whole.
+const drawnWhole = 32
+
+// spots places the managers: systems side by side at the bottom, every domain over the
+// middle of its own. Of a large tree domains that the job never came to are drawn without
+// what is below them.
 func (v *View) spots() (spots []spot, width, height float64) {
-	children := make([][]int, len(v.Managers))
-	var roots []int
 	spots = make([]spot, len(v.Managers))
-	for i, m := range v.Managers {
-		spots[i] = spot{Name: m.Name, Parent: m.Parent, System: m.System, Dead: m.Dead, Text: fmt.Sprintf("%s: %d wait", m.Name, m.Waiting)}
-		if m.System {
-			spots[i].Text = fmt.Sprintf("%s: %d of %d nodes free, %d wait", m.Name, m.Free, m.Nodes, m.Waiting)
-		}
-		if m.Parent >= 0 {
-			children[m.Parent] = append(children[m.Parent], i)
-		} else {
-			roots = append(roots, i)
-		}
-	}
-	const across, down, edgeX, edgeY = 34.0, 74.0, 40.0, 34.0
-	column, deepest := 0, 0
-	var place func(i, depth int)
-	place = func(i, depth int) {
-		s := &spots[i]
-		s.depth, deepest = depth, max(deepest, depth)
-		for _, c := range children[i] {
-			place(c, depth+1)
-		}
-		if n := len(children[i]); n > 0 {
-			s.X = (spots[children[i][0]].X + spots[children[i][n-1]].X) / 2
-			return
-		}
-		s.X = edgeX + across*float64(column)
-		column++
-	}
-	for _, r := range roots {
-		place(r, 0)
-	}
-	for i := range spots {
-		spots[i].Y = edgeY + down*float64(spots[i].depth)
-	}
+	d := drawing{spots: spots, children: make([][]int, len(v.Managers)), below: make([]int, len(v.Managers)), near: make([]bool, len(v.Managers))}
 	for _, st := range v.Way {
 		spots[st.Manager].OnWay = true
 	}
-	return spots, 2*edgeX + across*float64(max(0, column-1)), 2*edgeY + down*float64(deepest)
+	for i, m := range v.Managers {
+		s := spot{Name: m.Name, Parent: m.Parent, System: m.System, Dead: m.Dead, OnWay: spots[i].OnWay}
+		s.Text = fmt.Sprintf("%s: %d wait", m.Name, m.Waiting)
+		if m.System {
+			s.Text = fmt.Sprintf("%s: %d of %d nodes free, %d wait", m.Name, m.Free, m.Nodes, m.Waiting)
+		}
+		spots[i] = s
+		if m.Parent >= 0 {
+			d.children[m.Parent] = append(d.children[m.Parent], i)
+		}
+	}
+	for i, m := range v.Managers {
+		if m.Parent < 0 {
+			d.count(i)
+			d.systems += d.below[i]
+		}
+	}
+	for i, m := range v.Managers {
+		if m.Parent < 0 {
+			d.place(i, 0)
+		}
+	}
+	return spots, 2*edgeX + across*float64(max(0, d.column-1)), 2*edgeY + down*float64(d.deepest)
+}
+
+// Distances in a drawing.
+const across, down, edgeX, edgeY = 34.0, 74.0, 40.0, 34.0
+
+// drawing places managers one after the other.
+type drawing struct {
+	spots                    []spot
+	children                 [][]int
+	below                    []int  // how many systems there are from each on
+	near                     []bool // whether the job was there, or below
+	systems, column, deepest int
+}
+
+// count fills in what is below a manager.
+func (d *drawing) count(i int) {
+	d.near[i] = d.spots[i].OnWay
+	if d.spots[i].System {
+		d.below[i] = 1
+	}
+	for _, c := range d.children[i] {
+		d.count(c)
+		d.below[i] += d.below[c]
+		d.near[i] = d.near[i] || d.near[c]
+	}
+}
+
+// place gives a manager and all below it their places.
+func (d *drawing) place(i, depth int) {
+	s, children := &d.spots[i], d.children[i]
+	s.depth, d.deepest = depth, max(d.deepest, depth)
+	s.Drawn, s.Y = true, edgeY+down*float64(depth)
+	if len(children) > 0 && d.systems > drawnWhole && !d.near[i] {
+		s.Below = fmt.Sprintf("(%d)", d.below[i])
+		children = nil
+	}
+	for _, c := range children {
+		d.place(c, depth+1)
+	}
+	if n := len(children); n > 0 {
+		s.X = (d.spots[children[0]].X + d.spots[children[n-1]].X) / 2
+		return
+	}
+	s.X = edgeX + across*float64(d.column)
+	d.column++
 }
 
 // moves are the links that the job went over, each with the numbers of its steps.

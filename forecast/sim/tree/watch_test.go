@@ -88,3 +88,40 @@ func TestWatchPage(t *testing.T) {
 		}
 	}
 }
+
+// TestLargeTreeIsFolded: of a tree of 64 systems those are drawn that are beside the job's way, at places of
+// their own, and none is forgotten.
+func TestLargeTreeIsFolded(t *testing.T) {
+	v := &View{Managers: []ManagerView{{Name: "top", Parent: -1}}, Way: []Step{{Manager: 2, To: 1}, {Manager: 1, To: -1}}}
+	for range 8 {
+		domain := len(v.Managers)
+		v.Managers = append(v.Managers, ManagerView{Name: "d", Parent: 0})
+		for range 8 {
+			v.Managers = append(v.Managers, ManagerView{Name: "s", Parent: domain, System: true})
+		}
+	}
+	spots, width, _ := v.spots()
+	at, drawn, folded := map[[2]float64]bool{}, 0, 0
+	for _, s := range spots {
+		if !s.Drawn {
+			continue
+		}
+		if drawn++; s.Below == "(8)" {
+			folded++
+		}
+		if at[[2]float64{s.X, s.Y}] || s.X > width {
+			t.Errorf("%s at %g, %g of %g lies on another", s.Name, s.X, s.Y, width)
+		}
+		at[[2]float64{s.X, s.Y}] = true
+	}
+	if drawn != 1+8+8 || folded != 7 {
+		t.Errorf("%d managers are drawn, %d domains folded; want 17 and 7", drawn, folded)
+	}
+	v.Managers = v.Managers[:1+3*9]
+	spots, _, _ = v.spots()
+	for _, s := range spots {
+		if !s.Drawn || s.Below != "" {
+			t.Errorf("%+v: of a tree of 24 systems all are drawn", s)
+		}
+	}
+}
