@@ -85,12 +85,7 @@ func refusal(trust *credential.Trust, x *credential.X509, url string) string {
 // them up in the revocation list.
 func (p *pki) serve(version string) (url string) {
 	p.t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	l.Close()
+	_, port, _ := net.SplitHostPort(testbed.FreeAddress(p.t))
 	cmd := exec.CommandContext(p.t.Context(), "openssl", "s_server", "-accept", "127.0.0.1:"+port, "-cert", "server.pem", "-key", "server.key", "-CAfile", "ca.pem", "-Verify", "3",
 		"-verify_return_error", "-allow_proxy_certs", "-crl_check_all", "-CRL", "crl.pem", "-quiet", "-www", version)
 	cmd.Dir = p.dir

@@ -6,8 +6,8 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +19,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 
 	"gridbroker/forecast/scheduler"
+	"gridbroker/testdata/testbed"
 )
 
 // scene is a whole small grid of real parts: PostgreSQL, Slurm, an agent, two
@@ -83,11 +84,7 @@ func newScene(t *testing.T, base string) *scene {
 	if testing.Short() {
 		t.Skip("short tests only")
 	}
-	bed := os.Getenv("GRID_TESTBED_DIR")
-	if bed == "" {
-		bed = "/tmp/grid-testbed"
-	}
-	text, err := os.ReadFile(filepath.Join(bed, "slurm", "env"))
+	text, err := os.ReadFile(filepath.Join(testbed.Dir(), "slurm", "env"))
 	if err != nil {
 		t.Skip("no Slurm of the testbed: ", err)
 	}
@@ -119,12 +116,11 @@ func newScene(t *testing.T, base string) *scene {
 }
 
 func freePort(t *testing.T) int {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	addr, err := netip.ParseAddrPort(testbed.FreeAddress(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	return int(addr.Port())
 }
 
 func (s *scene) database() {

@@ -5,8 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +18,7 @@ import (
 	"gridbroker/batch"
 	"gridbroker/forecast/agent"
 	"gridbroker/forecast/wire"
+	"gridbroker/testdata/testbed"
 )
 
 // server is a PostgreSQL of the test's own, that is stopped and started.
@@ -33,12 +34,11 @@ func ownPostgres(tb testing.TB) *server {
 	if len(bins) == 0 || os.Getuid() != 0 {
 		tb.Skip("PostgreSQL is not installed, or this is not root")
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	addr, err := netip.ParseAddrPort(testbed.FreeAddress(tb))
 	if err != nil {
 		tb.Fatal(err)
 	}
-	s := &server{tb: tb, bin: bins[len(bins)-1], port: l.Addr().(*net.TCPAddr).Port}
-	l.Close()
+	s := &server{tb: tb, bin: bins[len(bins)-1], port: int(addr.Port())}
 	if s.dir, err = os.MkdirTemp("/tmp", "grid-pg-"); err != nil {
 		tb.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"gridbroker/plugins"
 	"gridbroker/plugins/slurm"
+	bed "gridbroker/testdata/testbed"
 )
 
 // jump is a second sshd, of the test's own, before the testbed's.
@@ -31,12 +32,8 @@ func startJump(t testing.TB) *jump {
 	if _, err := os.Stat(sshd); err != nil {
 		t.Skip("no sshd here")
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	j := &jump{t: t, dir: t.TempDir(), port: fmt.Sprint(l.Addr().(*net.TCPAddr).Port)}
-	l.Close()
+	_, port, _ := net.SplitHostPort(bed.FreeAddress(t))
+	j := &jump{t: t, dir: t.TempDir(), port: port}
 	must(t, exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", j.file("host")).Run())
 	j.write("sshd_config", fmt.Sprintf(`Port %s
 ListenAddress 127.0.0.1

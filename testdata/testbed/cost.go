@@ -2,6 +2,8 @@ package testbed
 
 import (
 	"context"
+	"fmt"
+	"math/rand/v2"
 	"net"
 	"runtime"
 	"strconv"
@@ -116,11 +118,16 @@ func FreeAddress(t testing.TB) string {
 	return FreeAddresses(t, 1)[0]
 }
 
-// FreeAddresses are several of them, no two alike.
+// FreeAddresses are several of them, no two alike, of ports that testbed.sh keeps from being
+// lent to connections: what is stopped and started again finds its own free.
 func FreeAddresses(t testing.TB, n int) (list []string) {
 	t.Helper()
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+	const first, ports = 20_000, 3000
+	for tries := 0; len(list) < n; tries++ {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", first+rand.IntN(ports)))
+		if err != nil && tries < ports {
+			continue
+		}
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -28,7 +28,7 @@ reserve() {
 	case $action in
 	up)
 		[ -e "$kept" ] || cat "$reserved" >"$kept"
-		{ tr '\n' , <"$kept" && echo 17700-17999,24100-24799,27800-28999,56432; } | sed 's/^,//' >"$reserved"
+		{ tr '\n' , <"$kept" && echo 17700-17999,20000-22999,24100-24799,27800-28999,56432; } | sed 's/^,//' >"$reserved"
 		;;
 	down)
 		[ ! -e "$kept" ] || cat "$kept" >"$reserved"
