@@ -68,6 +68,10 @@ type Job struct {
 	Pre     *Script // runs before the job is sent; nil: none
 	Post    *Script // runs when the job has ended, however it did, and tells how the node ended; nil: none
 	NoJob   bool    // between Pre and Post nothing is sent
+	// Category is what the job shares a limit with others of its DAG or collection by (NodeCategory): at most
+	// MaxInCategory jobs of that are at computing elements at once (MaxCategoryRunning). "": none.
+	Category      string
+	MaxInCategory int
 
 	Demand   Demand
 	Warnings []*classad.Diagnostic

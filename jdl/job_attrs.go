@@ -187,6 +187,8 @@ var attrTable = []attrDef{
 	{"PreScript", tRecord, inOurs, noMin},
 	{"PostScript", tRecord, inOurs, noMin},
 	{"NoJob", tBool, inOurs, noMin},
+	{"NodeCategory", tString, inOurs, noMin},
+	{"MaxCategoryRunning", tInt, inOurs, 1},
 	{"AutoOutput", tBool, inOurs, noMin},
 	{"CondorSubmit", tRecord, inOurs, noMin},
 

@@ -28,6 +28,7 @@ func policy(r *jobReader) {
 	retryOnExit(r)
 	abortOn(r)
 	j.Final = r.boolean("FinalNode")
+	category(r)
 	scripts(r)
 	j.AllowZipped = r.boolean("AllowZippedISB")
 	j.Significant = r.strs("SignificantAttributes")
@@ -70,6 +71,20 @@ func abortOn(r *jobReader) {
 	if r.has("AbortDAGOn") {
 		r.job.AbortOn = exitCodes(r, "AbortDAGOn", 0, "no exit code: they are 0 to 255")
 	}
+}
+
+// category reads NodeCategory and MaxCategoryRunning, which stand together in the nodes of a DAG or collection.
+func category(r *jobReader) {
+	for _, names := range [2][2]string{{"NodeCategory", "MaxCategoryRunning"}, {"MaxCategoryRunning", "NodeCategory"}} {
+		switch {
+		case !r.has(names[0]):
+		case !r.cfg.node && !r.cfg.stored:
+			r.failAttr(names[0], "category", "", "%s: only nodes have it", names[0])
+		case !r.has(names[1]):
+			r.failAttr(names[0], "category", `NodeCategory = "merge"; MaxCategoryRunning = 5;`, "%s without %s", names[0], names[1])
+		}
+	}
+	r.job.Category, r.job.MaxInCategory = r.str("NodeCategory"), r.integer("MaxCategoryRunning", 0)
 }
 
 // exitCodes are one or a list of them, none below least.

@@ -97,6 +97,7 @@ var carried = []string{
 	"RunTimeEnvironment", "ContainerImage", "Queue", "QueueName", "NumberOfProcessors", "MinNumberOfProcessors", "MaxNumberOfProcessors", "Tags", "Tag",
 	"Parameters", "ParameterStart", "ParameterStep", "ParameterFactor", "ParameterValue", "Nodes", "NodeName", "File", "Description",
 	"Dependencies", "DependsOn", "DefaultNodeRetryCount", "DefaultNodeShallowRetryCount", "FinalNode", "AbortedBy", "NodeInputs", "PreScript", "PostScript", "NoJob",
+	"NodeCategory", "MaxCategoryRunning",
 }
 
 // BrokerOnly are the warnings of a conversion about what the user wrote and no

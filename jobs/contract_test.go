@@ -29,6 +29,7 @@ func fullRecord(id string) *Record {
 	code := 3
 	r := inState(plugins.Running)
 	r.ID, r.Name, r.File, r.JDL, r.Parent, r.Node, r.MaxRunning = id, "n", "f", "[]", "1ppp", "node", 2
+	r.Category, r.MaxInCategory = "c", 3
 	r.Origin, r.After, r.Slots, r.Created, r.ExitCode = Origin{Sources: []string{"s"}}, []string{"x"}, 4, lifeStart, &code
 	r.Uncertain, r.Since, r.Fault, r.WallTime = lifeStart, clock.Reading{Start: "s", Up: 7}, plugins.SitesFault, time.Hour
 	return r

@@ -3,6 +3,7 @@ package jobs_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -50,6 +51,66 @@ func TestDAG(t *testing.T) {
 		}
 		if end := rs[0]; failing != "" && (end.State != plugins.Failed || end.Reason != "a job it comes after has failed") {
 			t.Errorf("the end after a failure: %s %s", end.State, end.Reason)
+		}
+	}
+}
+
+// TestCategories: of each category no more jobs are at back-ends at once than it may have, whether they are sent at first,
+// when their turn comes, or anew; other jobs do not wait for that.
+func TestCategories(t *testing.T) {
+	b, f := rig(t)
+	looks := map[string]int{}
+	exit := 1
+	f.status = func(h plugins.Handle) plugins.Status {
+		if looks[h.ID]++; looks[h.ID] < 3 {
+			return plugins.Status{State: plugins.Running}
+		}
+		return plugins.Status{State: plugins.Done, ExitCode: glue.Some(exit)}
+	}
+	var nodes []*jdl.Job
+	for i := range 9 {
+		nodes = append(nodes, stored(t, `Executable = "/bin/true";`, func(j *jdl.Job) {
+			if j.Node = fmt.Sprint("n", i); i < 6 {
+				j.Category, j.MaxInCategory = []string{"even", "odd"}[i%2], 1+i%2
+			}
+		}))
+	}
+	there := func(rs []*jobs.Outcome) map[string]int {
+		n := map[string]int{}
+		for _, r := range rs {
+			if !r.Final() && r.Handle.ID != "" {
+				n[r.Category]++
+			}
+		}
+		return n
+	}
+	rs := submit(t, b, []*glue.Resource{site("a")}, &jdl.JobSet{Kind: jdl.Collection, Jobs: nodes})
+	follow := func(what string) {
+		t.Helper()
+		most := there(rs)
+		err := b.Wait(context.Background(), rs, jobs.Waiting{Pause: time.Millisecond,
+			Discover: always(site("a")),
+			Seen: func(rs []*jobs.Outcome) {
+				for name, n := range there(rs) {
+					most[name] = max(most[name], n)
+				}
+			}})
+		if want := map[string]int{"even": 1, "odd": 2, "": 3}; err != nil || !maps.Equal(most, want) {
+			t.Errorf("%s: %v: at once there were %v, want %v", what, err, most, want)
+		}
+	}
+	if n := there(rs); n["even"] != 1 || n["odd"] != 2 || n[""] != 3 {
+		t.Errorf("sent at first: %v", n)
+	}
+	follow("first")
+	exit = 0
+	if err := b.Resubmit(context.Background(), rs, jobs.Anew{Discover: always(site("a"))}); err != nil {
+		t.Fatal(err)
+	}
+	follow("anew")
+	for _, r := range rs {
+		if r.State != plugins.Done || *r.ExitCode != 0 || r.Attempts != 2 {
+			t.Errorf("%s: %s, %d attempts: %s %v", r.Node, r.State, r.Attempts, r.Reason, r.Err)
 		}
 	}
 }

@@ -54,7 +54,7 @@ func join(c *Controller, set *jdl.JobSet, at map[*jdl.Job]*Record, parent string
 	byNode := map[string]*Record{}
 	for _, job := range set.Jobs {
 		if r := at[job]; r != nil {
-			r.Parent, r.ParentName, r.MaxRunning = parent, set.Name, set.MaxRunning
+			r.Parent, r.ParentName, r.MaxRunning, r.Category, r.MaxInCategory = parent, set.Name, set.MaxRunning, job.Category, job.MaxInCategory
 			byNode[job.Node] = r
 		} else if set.Kind == jdl.DAG {
 			return fmt.Errorf("%s: node %s matches no resource, so the DAG is not begun", job.File, job.Node)
@@ -106,12 +106,8 @@ func (c *Controller) Submit(ctx context.Context, p *broker.Plan, sets ...*jdl.Jo
 
 // foremost is the jobs that wait for no other and for no script, of each set as many as may be at back-ends at once.
 func foremost(os []*Outcome) []*Outcome {
-	sent := map[string]int{}
+	sent := crowd{}
 	return slices.DeleteFunc(slices.Clone(os), func(o *Outcome) bool {
-		if len(o.After) > 0 || o.Scripts != nil && (o.Scripts.Pre || o.Scripts.NoJob) || o.MaxRunning > 0 && sent[o.Parent] >= o.MaxRunning {
-			return true
-		}
-		sent[o.Parent]++
-		return false
+		return len(o.After) > 0 || o.Scripts != nil && (o.Scripts.Pre || o.Scripts.NoJob) || !sent.admit(o.Record)
 	})
 }

@@ -537,12 +537,12 @@ type Resubmitted struct {
 func (Resubmitted) name() string          { return "resubmit" }
 func (Resubmitted) from() []plugins.State { return slices.Concat(kept, over) }
 func (e Resubmitted) apply(r *Record, now time.Time) (string, bool) {
+	if r.Tried = r.avoided(); e.Anywhere {
+		r.Tried = nil
+	}
 	r.again(now)
 	r.Scripts.anew()
 	r.State = plugins.Intended
-	if e.Anywhere {
-		r.Tried = nil
-	}
 	return "by the user", true
 }
 

@@ -23,8 +23,12 @@ type Record struct {
 	// ParentName is the parent's JobName.
 	ParentName string `json:"parent_name,omitempty"`
 	// MaxRunning is how many jobs of the parent may be at back-ends at once; 0: all.
-	MaxRunning int    `json:"max_running,omitempty"`
-	Origin     Origin `json:"origin,omitzero"` // where to look for resources
+	MaxRunning int `json:"max_running,omitempty"`
+	// Category is what the job shares a limit with others of the parent by: at most MaxInCategory jobs of it may be at
+	// back-ends at once.
+	Category      string `json:"category,omitempty"`
+	MaxInCategory int    `json:"max_in_category,omitempty"`
+	Origin        Origin `json:"origin,omitzero"` // where to look for resources
 	// After lists the ids of jobs that must be done before this one starts.
 	After []string `json:"after,omitempty"`
 

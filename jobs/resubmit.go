@@ -107,10 +107,10 @@ func (v *renewal) candidates(os []*Outcome) []*Outcome {
 // others. What comes after a job that failed, and is not sent again, gets an
 // Err.
 func (v *renewal) inOrder(ctx context.Context, os []*Outcome) (ready, waiting []*Outcome, err error) {
-	busy := map[string]int{}
+	there := crowd{}
 	for _, o := range v.byID {
-		if !o.Final() && o.State != plugins.Intended {
-			busy[o.Parent]++
+		if busy(o.Record) {
+			there.add(o.Record)
 		}
 	}
 	for _, o := range os {
@@ -124,10 +124,9 @@ func (v *renewal) inOrder(ctx context.Context, os []*Outcome) (ready, waiting []
 		case state == plugins.Failed:
 			o.Err = fmt.Errorf("job %s comes after one that has failed: submit that again, too", o.ID)
 			v.in[o.ID] = false
-		case state == plugins.Queued, o.MaxRunning > 0 && busy[o.Parent] >= o.MaxRunning:
+		case state == plugins.Queued, !there.admit(o.Record):
 			waiting = append(waiting, o)
 		default:
-			busy[o.Parent]++
 			ready = append(ready, o)
 		}
 	}

@@ -52,6 +52,7 @@ var migrations = []string{
 	`-- Records tell whether the run time of a job was guessed.`,
 	`CREATE TABLE place (file TEXT NOT NULL); -- this one (durable.PlaceOf): in a copy, another`,
 	`-- Records tell of the scripts before and after a job.`,
+	`-- Records tell of categories.`,
 }
 
 // OpenStore opens or makes DIR/jobs.db, readable for its owner only. A

@@ -153,12 +153,12 @@ func (f *following) step(ctx context.Context) (bool, error) {
 func (f *following) due(ctx context.Context) ([]*Outcome, error) {
 	now := f.now()
 	byID := map[string]*Outcome{}
-	busy := map[string]int{}
+	there := crowd{}
 	away := f.away()
 	for _, o := range f.jobs {
 		byID[o.ID] = o
-		if away[o.ID] || !o.Final() && o.State != plugins.Intended {
-			busy[o.Parent]++
+		if busy(o.Record) || away[o.ID] && !awaitsPost(o.Record) {
+			there.add(o.Record)
 		}
 	}
 	var blocked, ready []*Outcome
@@ -173,8 +173,7 @@ func (f *following) due(ctx context.Context) ([]*Outcome, error) {
 		switch {
 		case state == plugins.Failed:
 			blocked = append(blocked, o)
-		case state == plugins.Done && (o.MaxRunning == 0 || busy[o.Parent] < o.MaxRunning):
-			busy[o.Parent]++
+		case state == plugins.Done && there.admit(o.Record):
 			ready = append(ready, o)
 		}
 	}

@@ -184,8 +184,15 @@ func (c *converter) losses(set *jdl.JobSet, of func(*jdl.Job) []*classad.Diagnos
 		d.Severity = classad.Warning
 		c.warn([]*classad.Diagnostic{d})
 	}
+	limited := map[string]bool{}
 	for _, j := range set.Jobs {
 		out := j.BrokerOnly(written(j)...)
+		if j.MaxInCategory > 0 && !limited[j.Category] {
+			limited[j.Category] = true
+			d := j.Loss("MaxCategoryRunning", "", "only JDL can say that no more than %s of category %s run at once", counted(j.MaxInCategory, "job"), j.Category)
+			d.Severity = classad.Warning
+			out = append(out, d)
+		}
 		if c.lossy {
 			out = append(out, of(j)...)
 		}

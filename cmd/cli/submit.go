@@ -401,7 +401,7 @@ func printSent(d *deps, p *broker.Plan, rs []*jobs.Outcome) {
 			}
 		case jobs.OwesScript(r.Record) != "":
 			where = "(waits for its " + jobs.OwesScript(r.Record) + ")"
-		case r.State == plugins.Intended && r.Err == nil && r.MaxRunning > 0:
+		case r.State == plugins.Intended && r.Err == nil && r.MaxRunning+r.MaxInCategory > 0:
 			where = "(waits for others)"
 		case r.State == plugins.Intended && r.Err == nil && len(r.Choices) > 0:
 			where = "(waits for the first at " + r.Choices[0].At + ")"

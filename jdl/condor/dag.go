@@ -44,6 +44,7 @@ type dagNode struct {
 	passing         bool     // its parts are being found, of a node without a job
 	pre, post       *jdl.Script
 	skip            int // the exit code of pre with which the job is left out; 0: none
+	category        string
 }
 
 // dagFile is one file for DAGMan, with what it includes: names are its own.
@@ -77,8 +78,9 @@ type dagReader struct {
 	edges  int
 	said   map[string]bool // submit files whose warnings were told
 	budget *budget
-	env    []jdl.EnvVar // of the scripts
-	extra  []*dagNode   // nodes that are made of scripts alone
+	env    []jdl.EnvVar   // of the scripts
+	most   map[string]int // MAXJOBS by category
+	extra  []*dagNode     // nodes that are made of scripts alone
 }
 
 // dagFirst are the statements that make nodes, which DAGMan reads first of all.
@@ -88,13 +90,13 @@ var dagFirst = map[string]bool{"job": true, "node": true, "submit-description": 
 var dagWords = map[string]func(d *dagReader, rest string, line int){
 	"parent": (*dagReader).parent, "vars": (*dagReader).vars, "retry": (*dagReader).retry, "done": (*dagReader).doneNode,
 	"abort-dag-on": abortOn, "pin_in": pinIn, "pin_out": pinOut, "connect": connect, "script": readScript, "pre_skip": preSkip,
-	"env": readEnv,
+	"env": readEnv, "category": readCategory, "maxjobs": maxJobs,
 }
 
 // dagIgnored are those without one, with what stands in them: how DAGMan itself is
 // run and what it writes.
 var dagIgnored = map[string]string{"config": "file", "dot": "file ...", "jobstate_log": "file", "node_status_file": "file ...", "save_point_file": "node ...",
-	"priority": "node number", "category": "node name", "maxjobs": "name count", "set_job_attr": "name ..."}
+	"priority": "node number", "set_job_attr": "name ..."}
 
 // dagRefused are those without which the DAG would be another one, and the way out.
 var dagRefused = map[string]string{
@@ -110,7 +112,7 @@ var dagRefused = map[string]string{
 func ReadDAG(file string, src []byte, near *jdl.Nearby, warn func(*classad.Diagnostic)) ([]*classad.Ad, error) {
 	text := newSource(file, src)
 	d := &dagReader{parser: &parser{text: text, in: []*source{text}, near: near, left: budget{maxText}, warn: warn},
-		folded: map[string]bool{}, said: map[string]bool{}, budget: &budget{maxText}}
+		folded: map[string]bool{}, said: map[string]bool{}, budget: &budget{maxText}, most: map[string]int{}}
 	d.file(newDAGFile(near))
 	nodes := classad.Placed(classad.NewList(), classad.Pos{Line: 1, Col: 1})
 	for _, n := range d.all {

@@ -2,8 +2,11 @@ package condor_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+
+	"gridbroker/jdl"
 )
 
 // abc is three nodes; what a case says of them stands behind it.
@@ -39,6 +42,7 @@ var dagmanCases = []struct {
 	{abc + "PRIORITY A 1 2", false, "PRIORITY is not understood"},
 	{abc + "PRIORITY X 5", false, "no JOB is called X"},
 	{abc + "CATEGORY A cat\nMAXJOBS cat 2\nMAXJOBS none 2", true, ""},
+	{abc + "CATEGORY A cat\nCATEGORY B +all\nCATEGORY ALL_NODES x\nMAXJOBS x 1\nMAXJOBS x 2", true, ""},
 	{abc + "CATEGORY X cat", false, "no JOB is called X"},
 	{abc + "CATEGORY A a b", false, "CATEGORY is not understood"},
 	{abc + "MAXJOBS cat two", false, "MAXJOBS: two is no count"},
@@ -166,6 +170,7 @@ var dagmanCases = []struct {
 	{"SUBDAG EXTERNAL S in.dag\nABORT-DAG-ON S 1", true, "S is a DAG of its own"},
 	{"JOB A sub/b.sub\nSCRIPT POST A p", true, "node A queues 2 jobs: a SCRIPT POST is run after one"},
 	{"JOB A sub/b.sub\nSCRIPT PRE A p\nPRE_SKIP A 3", true, "node A queues 2 jobs: PRE_SKIP is about one"},
+	{abc + "CATEGORY A cat\nMAXJOBS cat 0", true, "no node of it would ever run"},
 	{abc + "ENV SET A", true, "ENV: A is not understood"},
 	{abc + "ENV", true, "ENV is not understood"},
 	{"SUBDAG EXTERNAL S no.dag", true, "SUBDAG no.dag: file does not exist"},
@@ -193,7 +198,7 @@ func TestAsDAGMan(t *testing.T) {
 			differ++
 		}
 	}
-	if differ != 21 {
+	if differ != 22 {
 		t.Errorf("%d of %d answers are not DAGMan's", differ, len(dagmanCases))
 	}
 }
@@ -225,6 +230,42 @@ func TestDAGsInDAGs(t *testing.T) {
 	_, _, err := readDAG(t, "JOB A a.sub\nJOB N x NOOP\nJOB M x NOOP\nPARENT N CHILD M\nPARENT M CHILD N\nPARENT N CHILD A")
 	if err == nil || !strings.Contains(err.Error(), "Dependencies go in a circle: through ") {
 		t.Error(err)
+	}
+}
+
+// TestCategories: MAXJOBS of a CATEGORY limits its nodes; one of a splice is its own unless a + says otherwise. The
+// names are those that DAGMan writes into the rescue file of this DAG.
+func TestCategories(t *testing.T) {
+	set, warnings, err := readDAG(t, abc+`SPLICE S cat.dag
+JOB N none NOOP
+SCRIPT PRE N /bin/check
+CATEGORY N cat
+CATEGORY A cat
+MAXJOBS cat 1
+MAXJOBS cat 2
+CATEGORY B +all
+MAXJOBS +all 4
+MAXJOBS S+cat 7
+CATEGORY C free
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, j := range set.Jobs {
+		again, err := jdl.LoadJob(j.Text())
+		if err != nil || again.Category != j.Category || again.MaxInCategory != j.MaxInCategory {
+			t.Errorf("%s is not what it was when it is read again: %v", j.Node, err)
+		}
+		got = append(got, fmt.Sprintf("%s %s %d", j.Node, j.Category, j.MaxInCategory))
+	}
+	if want := "A cat 2, B +all 4, C  0, S+X S+cat 7, S+Y +all 4, N cat 2"; strings.Join(got, ", ") != want {
+		t.Errorf("%v, want %s", got, want)
+	}
+	for _, want := range []string{"MAXJOBS cat was 1 before, and is 2", "MAXJOBS S+cat was 3 before, and is 7"} {
+		if !slices.ContainsFunc(warnings, func(w string) bool { return strings.Contains(w, want) }) {
+			t.Errorf("no warning %q among %q", want, warnings)
+		}
 	}
 }
 

@@ -134,6 +134,10 @@ func tries(d *dagReader, n *dagNode, b *jdl.Builder) {
 	if n.retries > 0 && n.unless > 0 {
 		b.Ad.Set("RetryOnExit", exitsBut(n.unless, b.Pos))
 	}
+	if most := d.most[n.category]; n.category != "" && most > 0 {
+		b.Str("NodeCategory", n.category)
+		b.Number("MaxCategoryRunning", int64(most))
+	}
 	if n.abort != nil {
 		b.Set("AbortDAGOn", classad.IntValue(int64(*n.abort)))
 	}
