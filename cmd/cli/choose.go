@@ -3,12 +3,15 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/types"
 	"github.com/expr-lang/expr/vm"
 
@@ -22,6 +25,7 @@ type chooser struct {
 	name, site, group string
 	exit              func(int) bool // nil: any
 	where             *vm.Program    // nil: any
+	asked             map[string]any // the variables that where is about, as they are where a job has none
 }
 
 // chooser reads the flags; its errors are the user's.
@@ -36,12 +40,33 @@ func (s *selection) chooser() (*chooser, error) {
 	if c.exit, err = exitTest(s.exit); err != nil {
 		return nil, err
 	}
-	if s.where != "" {
-		if c.where, err = expr.Compile(s.where, expr.Env(jobTypes()), expr.AsBool()); err != nil {
-			return nil, fmt.Errorf("--where: %w", err)
-		}
+	if s.where == "" {
+		return c, nil
 	}
+	variables := jobVariables()
+	used := &usedNames{among: variables, found: map[string]any{}}
+	if c.where, err = expr.Compile(s.where, expr.Env(jobTypes(variables)), expr.AsBool(), expr.Patch(used)); err != nil {
+		return nil, fmt.Errorf("--where: %w", err)
+	}
+	c.asked = used.found
 	return c, nil
+}
+
+// usedNames finds the variables that an expression names.
+type usedNames struct{ among, found map[string]any }
+
+// Visit is called for each node of the expression.
+func (u *usedNames) Visit(node *ast.Node) {
+	name, ok := (*node).(*ast.IdentifierNode)
+	if !ok {
+		return
+	}
+	if name.Value == "$env" {
+		maps.Copy(u.found, u.among)
+	}
+	if v, ok := u.among[name.Value]; ok {
+		u.found[name.Value] = v
+	}
 }
 
 // exitTest reads --exit: a code, or a comparison such as "!=0" or ">=2".
@@ -79,9 +104,9 @@ func jobVariables() map[string]any {
 }
 
 // jobTypes are the types of the variables. What may be absent altogether is of any type.
-func jobTypes() types.Map {
+func jobTypes(variables map[string]any) types.Map {
 	out := types.Map{}
-	for name, v := range jobVariables() {
+	for name, v := range variables {
 		if out[name] = types.TypeOf(v); v == nil {
 			out[name] = types.Any
 		}
@@ -113,23 +138,56 @@ func like(pattern, text string) bool {
 	return err == nil && ok || strings.EqualFold(pattern, text)
 }
 
-// now tells whether a job is as described at this moment.
-func (c *chooser) now(r *jobs.Outcome) (bool, error) {
-	if c.exit != nil && (r.ExitCode == nil || !c.exit(*r.ExitCode)) {
-		return false, nil
+// mostAtOnce is how many records are shown to an expression together: what is known of their types serves all of them.
+const mostAtOnce = 1000
+
+// now returns the jobs that are as described at this moment.
+func (c *chooser) now(rs []*jobs.Outcome) ([]*jobs.Outcome, error) {
+	keep := make([]*jobs.Outcome, 0, len(rs))
+	for _, r := range rs {
+		if c.exit == nil || r.ExitCode != nil && c.exit(*r.ExitCode) {
+			keep = append(keep, r)
+		}
 	}
 	if c.where == nil {
-		return true, nil
+		return keep, nil
 	}
-	env := jobVariables()
-	text, err := document.Append(nil, r.Record)
+	var held []*jobs.Outcome
+	for some := range slices.Chunk(keep, mostAtOnce) {
+		found, err := c.of(some)
+		if err != nil {
+			return nil, err
+		}
+		held = append(held, found...)
+	}
+	return held, nil
+}
+
+// of are the jobs for which the expression of --where is true.
+func (c *chooser) of(rs []*jobs.Outcome) (found []*jobs.Outcome, err error) {
+	text, err := document.Append(nil, jobs.Records(rs))
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	if err := json.Unmarshal(text, &env); err != nil {
-		return false, err
+	var shown []map[string]json.RawMessage
+	if err := json.Unmarshal(text, &shown); err != nil {
+		return nil, err
 	}
-	// What is compared with something that the job has not is not true; names and types were checked before.
-	v, err := expr.Run(c.where, env)
-	return err == nil && v == true, nil
+	for i, r := range rs {
+		env := maps.Clone(c.asked)
+		for name := range env {
+			var v any
+			if raw, ok := shown[i][name]; !ok {
+				continue
+			} else if err := json.Unmarshal(raw, &v); err != nil {
+				return nil, err
+			}
+			env[name] = v
+		}
+		// What is compared with something that the job has not is not true; names and types were checked before.
+		if v, err := expr.Run(c.where, env); err == nil && v == true {
+			found = append(found, r)
+		}
+	}
+	return found, nil
 }

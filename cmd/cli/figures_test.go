@@ -41,7 +41,7 @@ func BenchmarkList(b *testing.B) {
 	env := cli.OSEnv()
 	env.Out, env.Err, env.Terminal = io.Discard, os.Stderr, false
 	for name, more := range map[string][]string{
-		"all": nil, "first20": {"--limit", "20"}, "last20": {"--sort", "-id", "--limit", "20"}, "ended20": {"--sort", "-ended", "--limit", "20"},
+		"all": nil, "where": {"--where", `state == "failed" && exit_code > 2`}, "first20": {"--limit", "20"}, "last20": {"--sort", "-id", "--limit", "20"}, "ended20": {"--sort", "-ended", "--limit", "20"},
 	} {
 		b.Run(name, func(b *testing.B) {
 			began := testbed.Processor(b)

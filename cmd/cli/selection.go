@@ -187,15 +187,9 @@ func sayDamaged(d *deps, err error) error {
 
 // nowOnly keeps the jobs that are at this moment as the flags describe them.
 func nowOnly(rs []*jobs.Outcome, choose *chooser) ([]*jobs.Outcome, error) {
-	keep := make([]*jobs.Outcome, 0, len(rs))
-	for _, r := range rs {
-		ok, err := choose.now(r)
-		if err != nil {
-			return nil, usageError(err)
-		}
-		if ok {
-			keep = append(keep, r)
-		}
+	keep, err := choose.now(rs)
+	if err != nil {
+		return nil, usageError(err)
 	}
 	return keep, nil
 }
