@@ -29,7 +29,7 @@ func (s *Scenario) copied() error {
 		}
 	}
 	if all == 0 {
-		return wrong("site", "0 sites: want 1 to %d", maxSites)
+		return wrong("site", "none: write [[site]] with name and procs, for each of 1 to %d", maxSites)
 	}
 	if !more {
 		return nil

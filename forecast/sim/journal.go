@@ -27,11 +27,11 @@ type heading struct {
 	Scenario string `json:"scenario"`
 }
 
-// OtherScenarioError says that a journal is of another scenario.
+// OtherScenarioError says that a journal is of another scenario, or is none.
 type OtherScenarioError struct{ File string }
 
 func (e *OtherScenarioError) Error() string {
-	return e.File + ": holds runs of another scenario; remove it or name another file"
+	return e.File + ": holds runs of another scenario, or something else; name another file"
 }
 
 // OpenJournal opens or makes a journal of a scenario, which one program at a time may

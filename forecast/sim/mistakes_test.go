@@ -105,7 +105,11 @@ func TestMisfits(t *testing.T) {
 		strings.Replace(small, `"a"`, "5", 1):                               "5:8: site.name: want a text in quotes, found 5",
 		small + "services = 1\n":                                            "7:12: site.services: want true or false, found 1",
 		small + "refresh = 60\n":                                            `7:11: site.refresh: want a time such as "90s", found 60`,
-		small + "refresh = \"soon\"\n":                                      `7:11: site.refresh: time: invalid duration "soon"`,
+		small + "refresh = \"soon\"\n":                                      `7:11: site.refresh: want a time such as "90s", "5m" or "36h", found "soon"`,
+		small + "refresh = \"1d\"\n":                                        `7:11: site.refresh: want a time such as "90s", "5m" or "36h", found "1d"`,
+		small + "speed = 1,5\n":                                             "7:10: expected newline but got U+002C ','; numbers are written with a point and shares without a sign: 0.3",
+		small + "local_load = 30 %\n":                                       "7:17: expected newline but got U+0025 '%'; numbers are written with a point",
+		small + "speed = true, 1\n":                                         "7:13: expected newline but got U+002C ','",
 		small + "[site.refresh]\n":                                          `7:2: site.refresh: want a time such as "90s", found a table`,
 		small + "[site.name.x]\n":                                           "7:12: site.name: want a text in quotes, found a table",
 		"policies = \"random\"\n" + small:                                   `1:12: policies: want a list of texts, found the text "random"`,
@@ -125,6 +129,12 @@ func TestMisfits(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), "s.toml:"+want) || strings.Contains(err.Error(), "sim.") {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
+	}
+	if _, err := Parse("s.toml", []byte("[jobs]\ncount = 1\nload = 1\n")); err == nil || !strings.Contains(err.Error(), "site: none: write [[site]]") {
+		t.Errorf("without sites: %v", err)
+	}
+	if _, err := Parse("s.toml", []byte("\x1f\x8b\b\x00trace")); err == nil || !strings.Contains(err.Error(), "no text in UTF-8") {
+		t.Errorf("a trace that is packed: %v", err)
 	}
 	many := "[jobs]\ncount = 1\nload = 1\n" + strings.Repeat("[[site]]\nname = \"a\"\nprocs = 1\n", 20_000)
 	if _, err := Parse("s.toml", []byte(many)); err == nil || !strings.Contains(err.Error(), "the 10001th site: want 10000 at most") {

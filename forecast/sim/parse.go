@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
@@ -76,13 +77,16 @@ func Load(file string, in io.Reader) (*Scenario, error) {
 // Parse reads a scenario; a byte order mark before it is skipped. Unknown keys are mistakes. Traces are not read; see Load.
 func Parse(file string, text []byte) (*Scenario, error) {
 	text = bytes.TrimPrefix(text, mark)
+	if !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0 {
+		return nil, fmt.Errorf("%s: no text in UTF-8: want a scenario in TOML, which names traces by trace = \"FILE\"", file)
+	}
 	s := &Scenario{Seeds: 5, Policies: []string{rank.Random, rank.FastestQueue, rank.Hybrid}}
 	if err := misfit(file, text); err != nil {
 		return nil, err
 	}
 	dec := toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields()
 	if err := dec.Decode(s); err != nil {
-		return nil, positioned(file, err)
+		return nil, positioned(file, text, err)
 	}
 	if err := s.Check(); err != nil {
 		return nil, placed(file, text, err)
@@ -90,7 +94,7 @@ func Parse(file string, text []byte) (*Scenario, error) {
 	return s, nil
 }
 
-func positioned(file string, err error) error {
+func positioned(file string, text []byte, err error) error {
 	decode, ok := errors.AsType[*toml.DecodeError](err)
 	if !ok {
 		return &PositionError{File: file, Err: err}
@@ -100,7 +104,24 @@ func positioned(file string, err error) error {
 	if key := strings.Join(decode.Key(), "."); key != "" {
 		said = key + ": " + said
 	}
+	if sign := behindNumber(text, line, column); sign == ',' || sign == '%' {
+		said += "; numbers are written with a point and shares without a sign: 0.3"
+	}
 	return &PositionError{file, line, column, errors.New(said)}
+}
+
+// behindNumber is the sign at a place that has a digit before it, and spaces between; else 0.
+func behindNumber(text []byte, line, column int) byte {
+	for range line - 1 {
+		_, text, _ = bytes.Cut(text, []byte("\n"))
+	}
+	if column < 2 || column > len(text) {
+		return 0
+	}
+	if before := bytes.TrimRight(text[:column-1], " "); len(before) == 0 || before[len(before)-1] < '0' || before[len(before)-1] > '9' {
+		return 0
+	}
+	return text[column-1]
 }
 
 // placed finds the place of a wrong value: its key, or the table in which it is missing.

@@ -84,10 +84,13 @@ type Duration struct{ time.Duration }
 
 // UnmarshalText reads a time.
 func (d *Duration) UnmarshalText(text []byte) (err error) {
-	if d.Duration, err = time.ParseDuration(string(text)); err == nil && d.Duration < 0 {
-		err = fmt.Errorf("%s: below zero", text)
+	switch d.Duration, err = time.ParseDuration(string(text)); {
+	case err != nil:
+		return fmt.Errorf(`want a time such as "90s", "5m" or "36h", found %.40q`, text)
+	case d.Duration < 0:
+		return fmt.Errorf("%s: below zero", text)
 	}
-	return err
+	return nil
 }
 
 // MarshalText writes a time.
