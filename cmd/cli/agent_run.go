@@ -389,3 +389,6 @@ func serveAgent(ctx context.Context, d *deps, l net.Listener, ag *agent.Agent, s
 		fmt.Fprintf(d.env.Err, "grid: %v\n", err)
 	}
 }
+
+// noRedirect keeps who answers from sending requests to places that are not its own.
+func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

@@ -134,16 +134,13 @@ func runCacheServe(ctx context.Context, d *deps, f cacheServeOptions) error {
 	if err != nil {
 		return err
 	}
+	files := &httpfile.Server{Cache: cache, Origins: f.origins, Token: token, Wait: f.wait, Recheck: f.recheck}
+	files.Client = &http.Client{Transport: transport(d), CheckRedirect: files.Redirect}
 	server := &http.Server{
-		Handler: perAddress(&httpfile.Server{
-			Cache: cache, Client: &http.Client{Transport: transport(d), CheckRedirect: noRedirect}, Origins: f.origins, Token: token, Wait: f.wait, Recheck: f.recheck,
-		}),
+		Handler:           perAddress(files),
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 1 << 16, ErrorLog: complaints(d),
 		TLSConfig: secured,
 	}
 	serving(d, "cache serve", l.Addr().String(), fmt.Sprintf("serving %s at %s", strings.Join(f.origins, ", "), l.Addr()))
 	return serveOn(ctx, server, l)
 }
-
-// noRedirect keeps an origin from sending the cache to places that are not its own.
-func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

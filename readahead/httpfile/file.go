@@ -22,6 +22,19 @@ func (e *ChangedError) Error() string { return e.URL + ": the file has changed s
 type StatusError struct {
 	URL    string
 	Status string
+	Code   int // of HTTP; 0 where what came with it is wrong
+}
+
+// refused is an answer that has not the status that is wanted.
+func refused(url string, resp *http.Response) error {
+	e := &StatusError{url, resp.Status, resp.StatusCode}
+	switch {
+	case resp.StatusCode/100 == 3:
+		e.Status += ", to a place under no origin of this cache, or again and again"
+	case resp.StatusCode == http.StatusOK:
+		e.Status += " to a request for a range: it serves no ranges"
+	}
+	return e
 }
 
 func (e *StatusError) Error() string { return fmt.Sprintf("%s: %q", e.URL, e.Status) }
@@ -36,8 +49,8 @@ type File struct {
 	wait    time.Duration
 }
 
-// Open asks for a file's size and version. The client should not follow
-// redirects to places that the URL's owner may not name; wait bounds each request.
+// Open asks for a file's size and version. The client should follow redirects to places
+// alone that the URL's owner may name, as [Server.Redirect] does; wait bounds each request.
 func Open(ctx context.Context, client *http.Client, url string, wait time.Duration) (*File, error) {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
@@ -52,13 +65,13 @@ func Open(ctx context.Context, client *http.Client, url string, wait time.Durati
 	}
 	resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return nil, &StatusError{url, resp.Status}
+		return nil, refused(url, resp)
 	}
 	if err := packed(url, resp); err != nil {
 		return nil, err
 	}
 	if resp.ContentLength < 0 || !strings.Contains(resp.Header.Get("Accept-Ranges"), "bytes") {
-		return nil, &StatusError{url, "the server tells no size or serves no ranges"}
+		return nil, &StatusError{URL: url, Status: "the server tells no size or serves no ranges"}
 	}
 	s := stampOf(resp)
 	return &File{client: client, url: url, size: resp.ContentLength, stamp: s, version: s.version(resp.Header.Get("Date")), wait: wait}, nil
@@ -67,7 +80,7 @@ func Open(ctx context.Context, client *http.Client, url string, wait time.Durati
 // packed says that an answer is not the bytes of a file, but these in another form.
 func packed(url string, resp *http.Response) error {
 	if form := resp.Header.Get("Content-Encoding"); form != "" && form != "identity" {
-		return &StatusError{url, "the server sends the file as " + form}
+		return &StatusError{URL: url, Status: "the server sends the file as " + form}
 	}
 	return nil
 }
@@ -139,7 +152,7 @@ func (f *File) ReadAt(p []byte, off int64) (int, error) {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusPartialContent {
-		return 0, &StatusError{f.url, resp.Status}
+		return 0, refused(f.url, resp)
 	}
 	if err := packed(f.url, resp); err != nil {
 		return 0, err

@@ -106,7 +106,7 @@ func TestServerRefuses(t *testing.T) {
 		"no token":     {"", file, 401},
 		"other origin": {"t0", "http://127.0.0.1:1/data/a.bin", 403},
 		"way out":      {"t0", file[:len(file)-5] + "../secret", 403},
-		"no such file": {"t0", file + "x", 502},
+		"no such file": {"t0", file + "x", 404},
 		"no address":   {"t0", "", 403},
 	} {
 		if code, _ := get(t, s.URL, c.url, c.token, ""); code != c.want {
@@ -162,6 +162,44 @@ func TestChangesBetweenLooks(t *testing.T) {
 	whole = true
 	if code, body := get(t, s.URL, file, "", "bytes=9000-9999"); code != http.StatusBadGateway || !strings.Contains(string(body), "200 OK") {
 		t.Errorf("ranges that are not served: status %d, %s", code, body)
+	}
+}
+
+// TestDoorsAndPools: a door that sends requests on to a pool under an origin is followed, ranges and all, and the
+// pool's content is what is kept; one that sends them elsewhere, or round and round, is not.
+func TestDoorsAndPools(t *testing.T) {
+	o := &origin{}
+	o.set(`"v1"`, 30_000, 1)
+	pool := httptest.NewServer(o)
+	t.Cleanup(pool.Close)
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a request was sent elsewhere") }))
+	t.Cleanup(elsewhere.Close)
+	door := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		to := map[string]string{"/door/a.bin": pool.URL + "/data/a.bin?uuid=5", "/door/out": elsewhere.URL + "/data/a.bin", "/door/up": "/secret", "/door/round": "/door/round"}[r.URL.Path]
+		http.Redirect(w, r, to, http.StatusTemporaryRedirect)
+	}))
+	t.Cleanup(door.Close)
+	c, err := readahead.Open(t.TempDir(), readahead.Options{Portion: 1000, Quota: 100_000, Ahead: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	files := &Server{Cache: c, Origins: []string{door.URL + "/door/", pool.URL + "/data/"}, Wait: 10 * time.Second, Recheck: time.Hour}
+	files.Client = &http.Client{CheckRedirect: files.Redirect}
+	s := httptest.NewServer(files)
+	t.Cleanup(s.Close)
+	for range 2 {
+		if code, body := get(t, s.URL, door.URL+"/door/a.bin", "", "bytes=5000-5999"); code != 206 || !bytes.Equal(body, (*o.data.Load())[5000:6000]) {
+			t.Errorf("through a door: status %d, %d bytes, %.60s", code, len(body), body)
+		}
+	}
+	if n := o.gets.Load(); n != 1 {
+		t.Errorf("%d requests at the pool for one portion read twice", n)
+	}
+	for _, name := range []string{"out", "up", "round"} {
+		if code, body := get(t, s.URL, door.URL+"/door/"+name, "", "bytes=0-9"); code != http.StatusBadGateway || !strings.Contains(string(body), "under no origin") {
+			t.Errorf("%s: status %d, %s", name, code, body)
+		}
 	}
 }
 

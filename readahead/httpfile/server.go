@@ -191,6 +191,18 @@ func (s *Server) allowed(name string) bool {
 	return false
 }
 
+// maxRedirects bounds how often an origin may send a request on.
+const maxRedirects = 5
+
+// Redirect lets an origin send requests on to what lies under the origins, as storage with
+// doors and pools does, and nowhere else; it is for [http.Client].
+func (s *Server) Redirect(next *http.Request, done []*http.Request) error {
+	if len(done) > maxRedirects || !s.allowed(next.URL.String()) {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
 // open returns what is known of a file, asked for again after a while.
 func (s *Server) open(ctx context.Context, name string) (*File, error) {
 	s.mu.Lock()
@@ -215,7 +227,11 @@ func (s *Server) open(ctx context.Context, name string) (*File, error) {
 func answer(w http.ResponseWriter, err error) {
 	var status *StatusError
 	if errors.As(err, &status) {
-		http.Error(w, "the origin answered: "+status.Status, http.StatusBadGateway)
+		code := http.StatusBadGateway
+		if status.Code == http.StatusNotFound || status.Code == http.StatusGone {
+			code = status.Code // which programs take for a file that is not there
+		}
+		http.Error(w, "the origin answered: "+status.Status, code)
 		return
 	}
 	if _, changed := errors.AsType[*ChangedError](err); changed {
