@@ -55,6 +55,7 @@ func kindOf(err error) plugins.Kind {
 // What a scheduler answers decides whether jobs may be sent elsewhere: only where
 // they cannot have arrived. A question changes nothing and is never uncertain.
 func TestVerdicts(t *testing.T) {
+	t.Parallel()
 	broken := func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
 		panic(http.ErrAbortHandler)
@@ -88,18 +89,21 @@ func TestVerdicts(t *testing.T) {
 		"refused with a reason": {says(200, `{"jobs":[{"key":"a","error":"no budget"}]}`), plugins.Refused, noKind},
 		"neither id nor reason": {says(200, `{"jobs":[{"key":"a"}]}`), plugins.Refused, noKind},
 	} {
-		b, url := against(t, c.answer)
-		r := b.Submit(t.Context(), requests(url, "a"), nil)[0]
-		if kindOf(r.Err) != c.submit || r.ID != "a" || r.Handle.ID != "" {
-			t.Errorf("%s: %+v, want %v", name, r, c.submit)
-		}
-		st := b.Status(t.Context(), []plugins.Handle{{Interface: central.Interface, Endpoint: url, ID: "x"}})[0]
-		if c.asked != noKind && (kindOf(st.Err) != c.asked || st.State != plugins.Unknown) {
-			t.Errorf("%s: asked: %s %v, want %v", name, st.State, st.Err, c.asked)
-		}
-		if c.asked == noKind && (st.State != plugins.Lost || st.Err == nil) {
-			t.Errorf("%s: a job that is not known is %s, %v", name, st.State, st.Err)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // some are asked again for a while
+			b, url := against(t, c.answer)
+			r := b.Submit(t.Context(), requests(url, "a"), nil)[0]
+			if kindOf(r.Err) != c.submit || r.ID != "a" || r.Handle.ID != "" {
+				t.Errorf("%+v, want %v", r, c.submit)
+			}
+			st := b.Status(t.Context(), []plugins.Handle{{Interface: central.Interface, Endpoint: url, ID: "x"}})[0]
+			if c.asked != noKind && (kindOf(st.Err) != c.asked || st.State != plugins.Unknown) {
+				t.Errorf("asked: %s %v, want %v", st.State, st.Err, c.asked)
+			}
+			if c.asked == noKind && (st.State != plugins.Lost || st.Err == nil) {
+				t.Errorf("a job that is not known is %s, %v", st.State, st.Err)
+			}
+		})
 	}
 }
 

@@ -120,12 +120,14 @@ func (s *service) as(who string) *central.Backend {
 // The back-end behaves as all others, over a scheduler that sends its jobs to
 // a site on this machine, with either database.
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	for name, database := range map[string]func(t *testing.T, dir string) string{
 		"SQLite":     func(_ *testing.T, dir string) string { return "sqlite:" + filepath.Join(dir, "s.db") },
 		"PostgreSQL": func(t *testing.T, _ string) string { return testbed.Postgres(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
+			t.Parallel()
+			dir := testbed.Home(t)
 			conforms(t, newService(t, dir, database(t, dir)))
 		})
 	}
