@@ -5,16 +5,16 @@ import (
 	"testing"
 )
 
-// Whole reports whether a test is to do all of its work. Under the race detector,
-// which makes what computes in one goroutine ten times as long, it is not: by the
-// words of the log run-tests.sh knows the test and runs it again, without.
+// Whole reports whether a test is to do all of its work. With -short it is not, and not under
+// the race detector, which makes what computes in one goroutine ten times as long: by the words
+// of the log run-tests.sh knows the test and runs it again, without.
 func Whole(t testing.TB) bool {
 	t.Helper()
 	if Racing {
 		name, _, _ := strings.Cut(t.Name(), "/")
 		t.Logf("run-tests.sh runs all of %s without the race detector", name)
 	}
-	return !Racing
+	return !Racing && !testing.Short()
 }
 
 // Measures leaves a test that bounds the time, processor time or memory of another
