@@ -135,12 +135,12 @@ func TestFloodOfQuestions(t *testing.T) {
 	for come.Load() < 31 {
 		time.Sleep(time.Millisecond)
 	}
-	if n := costs("127.0.0.1", 5000); n > 6*one {
+	if n := costs("127.0.0.1", 5000); n > 12*one {
 		t.Errorf("one question costs %d looks, beside a flood %d", one, n)
 	}
 	cancel()
 	flood.Wait()
-	if n := costs("127.0.0.2", 7000); n > 6*one {
+	if n := costs("127.0.0.2", 7000); n > 12*one {
 		t.Errorf("one question costs %d looks, after an abandoned flood %d", one, n)
 	}
 	t.Log(one, cost.Load())
