@@ -2,14 +2,9 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"net/http"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -70,47 +65,10 @@ func runAgentDoctor(ctx context.Context, d *deps, f agentRunOptions) error {
 		say(err, "list reservations")
 		say(tryReservation(ctx, d, ag.Reserve, state.Nodes), "make and remove a reservation (needs an operator's account)")
 	}
-	if all := strings.Split(ag.Conf.Scheduler, ","); len(all) > 1 {
-		for _, base := range all {
-			say(replicaAnswers(ctx, ag, base), "ask %s", base)
-		}
-	}
+	agent.AskReplicas(ctx, ag, func(replica string, err error) { say(err, "ask %s", replica) })
 	say(ag.Step(ctx), "publish to %s as %s", f.scheduler, f.cluster)
 	if bad > 0 {
 		return &exitError{exitFailed, errReported}
-	}
-	return nil
-}
-
-// replicaAnswers asks one of several replicas whether it is up, and as whom it sees this agent.
-func replicaAnswers(ctx context.Context, ag *agent.Agent, base string) error {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/v1/ping", nil)
-	if err != nil {
-		return err
-	}
-	if ag.Token != nil {
-		token, err := ag.Token()
-		if err != nil {
-			return err
-		}
-		req.Header.Set("Authorization", "Bearer "+token)
-	}
-	resp, err := ag.HTTP.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	var pong struct {
-		LetIn bool     `json:"let_in"`
-		Sites []string `json:"sites"`
-	}
-	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&pong); err != nil || resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("it answers %s, and not as a scheduler does", resp.Status)
-	}
-	if !pong.LetIn || !slices.Contains(pong.Sites, ag.Conf.Cluster) {
-		return fmt.Errorf("it does not know this agent as one of %s", ag.Conf.Cluster)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package cli_test
 import (
 	"database/sql"
 	"fmt"
+	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,6 +15,19 @@ import (
 // on, and each runs once.
 func TestReplicaIsKilledForGood(t *testing.T) {
 	t.Parallel()
+	loseLeader(t, func(p *exec.Cmd) {
+		p.Process.Kill()
+		p.Wait()
+	})
+}
+
+// The same where it hangs, and those who ask it get no answer at all.
+func TestReplicaHangsForGood(t *testing.T) {
+	t.Parallel()
+	loseLeader(t, func(p *exec.Cmd) { p.Process.Signal(syscall.SIGSTOP) })
+}
+
+func loseLeader(t *testing.T, lose func(*exec.Cmd)) {
 	s := newScene(t, "/tmp")
 	s.configure("", "slurm1 slurm:")
 	s.serve(0)
@@ -48,15 +62,14 @@ func TestReplicaIsKilledForGood(t *testing.T) {
 	for n := range 3 {
 		ids = append(ids, submit(fmt.Sprint("before", n)))
 	}
-	s.replicas[0].Process.Signal(syscall.SIGKILL)
-	s.replicas[0].Wait()
+	lose(s.replicas[0])
 	killed := time.Now()
 	for n := range 3 {
 		ids = append(ids, submit(fmt.Sprint("after", n)))
 	}
-	t.Logf("three submissions by the user in %v after the kill", time.Since(killed).Round(time.Millisecond))
+	t.Logf("three submissions by the user in %v after the loss", time.Since(killed).Round(time.Millisecond))
 	s.until("the agent is heard again", func() bool { return heard() > killed.Unix() })
-	t.Logf("the agent is heard %v after the kill", time.Since(killed).Round(time.Second))
+	t.Logf("the agent is heard %v after the loss", time.Since(killed).Round(time.Second))
 	s.wait(ids)
 	for n := range 3 {
 		s.ranOnce(fmt.Sprint("before", n))

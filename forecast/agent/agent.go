@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -93,11 +94,11 @@ type Agent struct {
 	pondered           atomic.Bool // and it was since something was foretold
 	deaf               time.Time   // the scheduler takes no beats until then
 	saved              time.Time
-	retry              time.Time     // the scheduler is not asked before
-	failed             int           // times in a row that it did not answer
-	replica            atomic.Uint32 // of those of Conf.Scheduler: which one is asked, modulo their number
-	back               chan error    // whether it can take news again; nil: nobody waits for that
-	called             time.Time     // when that was last known
+	retry              time.Time        // the scheduler is not asked before
+	failed             int              // times in a row that it did not answer
+	replicas           plugins.Replicas // those of Conf.Scheduler
+	back               chan error       // whether it can take news again; nil: nobody waits for that
+	called             time.Time        // when that was last known
 	recalled           *memory
 	mu                 sync.Mutex // for what follows, which others read
 	booked             []wire.Booking
@@ -155,6 +156,7 @@ func (a *Agent) Run(ctx context.Context) error {
 func (a *Agent) prepare() {
 	a.once.Do(func() {
 		a.Conf = a.Conf.withDefaults()
+		a.replicas.Bases = strings.Split(a.Conf.Scheduler, ",")
 		if a.Meter == nil {
 			a.Meter = NewMetrics()
 		}

@@ -10,9 +10,12 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
+	"time"
 
 	"gridbroker/forecast/wire"
+	"gridbroker/plugins"
 )
 
 // Link is how an agent speaks to its scheduler. A scheduler's "no" is a RefusedError.
@@ -61,40 +64,70 @@ func (a web) request(ctx context.Context, method, about string, body []byte) (*w
 	return wire.DecodeAck(text, wire.DefaultLimits())
 }
 
-// call asks the scheduler about this cluster's slots: the replica that answered last, as long as it
-// does. Where it is known that one has done nothing the next one is asked at once; where that is in
-// doubt, next time.
+// call asks the scheduler about this cluster, at one of its replicas.
 func (a web) call(ctx context.Context, method, about string, body []byte) (text []byte, err error) {
-	all := strings.Split(a.Conf.Scheduler, ",")
-	for range all {
-		at := a.replica.Load()
-		if text, err = a.askAt(ctx, all[int(at)%len(all)], method, about, body); err == nil || len(all) == 1 || ctx.Err() != nil {
-			return text, err
+	path := "/v1/clusters/" + url.PathEscape(a.Conf.Cluster) + about
+	a.replicas.Ask(ctx, func(base string, last bool) plugins.Standing {
+		patience := askTime
+		if about != aboutReady && !last { // one that hangs is waited for less long where there are others
+			patience /= 3
 		}
-		no, refused := errors.AsType[*RefusedError](err)
-		if refused && !unwell(err) {
-			return text, err
-		}
-		a.replica.CompareAndSwap(at, at+1)
-		dial, ok := errors.AsType[*net.OpError](err)
-		undone := method == http.MethodGet || refused && no.Code == http.StatusServiceUnavailable || ok && dial.Op == "dial"
-		if !undone {
-			return text, err
-		}
-	}
+		text, err = a.askAt(ctx, base+path, patience, method, body)
+		return standing(method, err)
+	})
 	return text, err
 }
 
-// askAt asks one replica. One that hangs is waited for less long where there are others.
-func (a web) askAt(ctx context.Context, base, method, about string, body []byte) ([]byte, error) {
-	patience := askTime
-	if about != aboutReady && strings.Contains(a.Conf.Scheduler, ",") {
-		patience /= 3
+// standing is how a replica has left a request that ended with an error.
+func standing(method string, err error) plugins.Standing {
+	no, refused := errors.AsType[*RefusedError](err)
+	dial, ok := errors.AsType[*net.OpError](err)
+	switch {
+	case err == nil, refused && !unwell(err):
+		return plugins.Answered
+	case method == http.MethodGet, refused && no.Code == http.StatusServiceUnavailable, ok && dial.Op == "dial":
+		return plugins.Undone
 	}
+	return plugins.Doubtful
+}
+
+// AskReplicas asks each of several replicas of an agent's scheduler whether it is up, and knows this agent as one
+// of its cluster. What the agent has to tell next goes to one that answered.
+func AskReplicas(ctx context.Context, a *Agent, tell func(replica string, err error)) {
+	a.prepare()
+	if len(a.replicas.Bases) < 2 {
+		return
+	}
+	for _, replica := range a.replicas.Bases {
+		tell(replica, known(ctx, a, replica))
+	}
+}
+
+func known(ctx context.Context, a *Agent, replica string) error {
+	text, err := web{a}.askAt(ctx, replica+"/v1/ping", askTime/3, http.MethodGet, nil)
+	if err != nil {
+		if ctx.Err() == nil {
+			a.replicas.Pass(replica)
+		}
+		return err
+	}
+	var pong struct {
+		LetIn bool     `json:"let_in"`
+		Sites []string `json:"sites"`
+	}
+	if err := json.Unmarshal(text, &pong); err != nil {
+		return errors.New("it does not answer as a scheduler does")
+	}
+	if !pong.LetIn || !slices.Contains(pong.Sites, a.Conf.Cluster) {
+		return fmt.Errorf("it does not know this agent as one of %s", a.Conf.Cluster)
+	}
+	return nil
+}
+
+func (a web) askAt(ctx context.Context, at string, patience time.Duration, method string, body []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	to := strings.TrimSuffix(base, "/") + "/v1/clusters/" + url.PathEscape(a.Conf.Cluster) + about
-	req, err := http.NewRequestWithContext(ctx, method, to, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, method, at, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}

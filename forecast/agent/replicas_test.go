@@ -16,8 +16,8 @@ func TestReplicasOfTheScheduler(t *testing.T) {
 	b.url = first.URL + "," + second.URL
 	a := b.agent()
 	b.step(a)
-	if at := a.replica.Load(); at != 0 || b.c.full != 1 {
-		t.Fatalf("replica %d asked, %d full sets", at, b.c.full)
+	if at := a.replicas.Current(); at != first.URL || b.c.full != 1 {
+		t.Fatalf("replica %s asked, %d full sets", at, b.c.full)
 	}
 	b.c.with(func() { b.c.lose = true })
 	b.wait(time.Minute)
@@ -32,8 +32,8 @@ func TestReplicasOfTheScheduler(t *testing.T) {
 	b.later("2", true)
 	b.step(a)
 	b.same(a)
-	if at := a.replica.Load(); at != 1 || b.c.full != 1 {
-		t.Errorf("replica %d asked last, %d full sets", at, b.c.full)
+	if at := a.replicas.Current(); at != second.URL || b.c.full != 1 {
+		t.Errorf("replica %s asked last, %d full sets", at, b.c.full)
 	}
 }
 

@@ -22,6 +22,7 @@ func TestTokenIsNotSaidBack(t *testing.T) {
 			write(w, strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
 		}))
 		a := &Agent{Conf: Config{Scheduler: server.URL, Cluster: "c"}, HTTP: server.Client(), Token: func() (string, error) { return "secret", nil }}
+		a.replicas.Bases = []string{server.URL}
 		_, err := web{a}.call(t.Context(), http.MethodGet, aboutSlots, nil)
 		if no, ok := errors.AsType[*RefusedError](err); !ok || strings.Contains(no.Said, "secret") || !strings.HasPrefix(no.Said, "no ") || len(no.Said) > 1000 {
 			t.Error(err)

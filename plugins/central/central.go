@@ -13,7 +13,6 @@ import (
 	"net/url"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"gridbroker/credential"
@@ -116,8 +115,7 @@ func redacted(raw string) string {
 // client speaks to one scheduler.
 type client struct {
 	endpoint string
-	bases    []string      // of the API, at each replica
-	replica  atomic.Uint32 // which of them is asked, modulo their number: one that answered
+	replicas *plugins.Replicas // where the API is
 	http     *http.Client
 	set      *credential.Set
 	asked    time.Time // when it was last looked whether there is a newer one
@@ -125,7 +123,7 @@ type client struct {
 
 // plain tells that nobody has shown who is at the other end, only that it is on
 // this machine.
-func (c *client) plain() bool { return strings.HasPrefix(c.bases[0], "http:") }
+func (c *client) plain() bool { return strings.HasPrefix(c.replicas.Bases[0], "http:") }
 
 // token is what is shown to one of the replicas; nil: none.
 func (c *client) token(base string) *credential.Token {
@@ -137,7 +135,7 @@ func (c *client) token(base string) *credential.Token {
 
 // byToken is the token that some replica is shown; nil: none.
 func (c *client) byToken() *credential.Token {
-	for _, base := range c.bases {
+	for _, base := range c.replicas.Bases {
 		if t := c.token(base); t != nil {
 			return t
 		}
@@ -195,9 +193,9 @@ func (b *Backend) client(raw string) (*client, error) {
 		had.asked = now
 		return had, nil
 	}
-	c := &client{bases: bases, endpoint: endpoint, set: set, asked: now}
+	c := &client{replicas: &plugins.Replicas{Bases: bases}, endpoint: endpoint, set: set, asked: now}
 	if had != nil {
-		c.replica.Store(had.replica.Load())
+		c.replicas = had.replicas
 	}
 	t := credential.Wary(&http.Transport{MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute, DialContext: (&net.Dialer{Timeout: dialTime}).DialContext})
 	if !c.plain() {

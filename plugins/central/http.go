@@ -69,26 +69,27 @@ type question struct {
 	patience     time.Duration // with which an answer is waited for
 }
 
-// raw asks the replica that answered last, and where it does not the others in turn: where it is
-// known to have done nothing, or what is asked does nothing twice. Else they are asked next time.
+// replicaTime is how long one of several replicas may take to answer what the next one can be asked as well.
+const replicaTime = 5 * time.Second
+
+// raw asks one of the replicas, and others where it does not answer and what is asked does nothing twice.
 func (c *client) raw(ctx context.Context, q question) (text []byte, err error) {
 	again := q.method == http.MethodGet || twice(q.op)
-	for left := len(c.bases); left > 0; left-- {
-		at := c.replica.Load()
+	c.replicas.Ask(ctx, func(base string, last bool) plugins.Standing {
 		q.patience = answerTime
-		if again && left > 1 {
-			q.patience /= 4
+		if again && !last {
+			q.patience = replicaTime
 		}
-		text, err = c.ask(ctx, c.bases[int(at)%len(c.bases)], q)
+		text, err = c.ask(ctx, base, q)
 		e, failed := errors.AsType[*plugins.Error](err)
-		if !failed || ctx.Err() != nil || !elsewhere(e) {
-			return text, err
+		switch {
+		case !failed || !elsewhere(e):
+			return plugins.Answered
+		case e.Kind == plugins.Uncertain && !again:
+			return plugins.Doubtful
 		}
-		c.replica.CompareAndSwap(at, at+1)
-		if e.Kind == plugins.Uncertain && !again {
-			return text, err
-		}
-	}
+		return plugins.Undone
+	})
 	return text, err
 }
 

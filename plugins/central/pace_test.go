@@ -31,7 +31,7 @@ func late(*http.Request) (*http.Response, error) {
 // A scheduler that gives each of a hundred thousand files late is given up, and what came is there.
 func TestFilesThatComeOneByOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &client{bases: []string{"http://127.0.0.1:1"}, endpoint: "grid+http://127.0.0.1:1", http: &http.Client{Transport: answers(late)}, set: &credential.Set{}}
+		c := &client{replicas: &plugins.Replicas{Bases: []string{"http://127.0.0.1:1"}}, endpoint: "grid+http://127.0.0.1:1", http: &http.Client{Transport: answers(late)}, set: &credential.Set{}}
 		var v view
 		for i := range maxOutput {
 			v.Output = append(v.Output, fmt.Sprint("f", i))
@@ -97,7 +97,7 @@ func TestSlowLines(t *testing.T) {
 					}
 					return &http.Response{StatusCode: http.StatusOK, Body: &body{&line{s.down, size}, r.Context()}}, nil
 				}
-				c := &client{bases: []string{"http://127.0.0.1:1"}, http: &http.Client{Transport: answers(answer)}, set: &credential.Set{}}
+				c := &client{replicas: &plugins.Replicas{Bases: []string{"http://127.0.0.1:1"}}, http: &http.Client{Transport: answers(answer)}, set: &credential.Set{}}
 				began := time.Now()
 				_, err := c.raw(t.Context(), s.q)
 				if took := time.Since(began); errors.Is(err, plugins.ErrSlow) != s.gone || !s.gone && err != nil || took > s.within+time.Second {
@@ -151,7 +151,7 @@ func TestBusyForAMoment(t *testing.T) {
 				return resp, nil
 			}
 			url := "grid+http://127.0.0.1:1"
-			back := &Backend{conf: steady, clients: map[string]*client{url: {bases: []string{"http://127.0.0.1:1"}, endpoint: url, http: &http.Client{Transport: answers(answer)}, set: &credential.Set{}}}}
+			back := &Backend{conf: steady, clients: map[string]*client{url: {replicas: &plugins.Replicas{Bases: []string{"http://127.0.0.1:1"}}, endpoint: url, http: &http.Client{Transport: answers(answer)}, set: &credential.Set{}}}}
 			began := time.Now()
 			r := back.Submit(t.Context(), []plugins.Request{{ID: "a", Endpoint: glue.Endpoint{URL: url, Interface: Interface}, Job: &jdl.Job{Executable: "/bin/true"}}}, nil)[0]
 			e, failed := errors.AsType[*plugins.Error](r.Err)
@@ -195,7 +195,7 @@ func TestInDoubtIsAskedAgain(t *testing.T) {
 				return &http.Response{StatusCode: code, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(text))}, nil
 			}
 			url := "grid+http://127.0.0.1:1"
-			back := &Backend{conf: steady, clients: map[string]*client{url: {bases: []string{"http://127.0.0.1:1"}, endpoint: url, http: &http.Client{Transport: answers(answer)}, set: &credential.Set{}}}}
+			back := &Backend{conf: steady, clients: map[string]*client{url: {replicas: &plugins.Replicas{Bases: []string{"http://127.0.0.1:1"}}, endpoint: url, http: &http.Client{Transport: answers(answer)}, set: &credential.Set{}}}}
 			began := time.Now()
 			r := back.Submit(t.Context(), []plugins.Request{{ID: "a", Endpoint: glue.Endpoint{URL: url, Interface: Interface}, Job: &jdl.Job{Executable: "/bin/true"}}}, nil)[0]
 			var kind plugins.Kind

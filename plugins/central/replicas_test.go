@@ -3,6 +3,7 @@ package central_test
 import (
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -30,6 +31,13 @@ func (w *twins) replica(i int) *httptest.Server {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.asked[i]++
+		if w.fault[i] == "hangs" {
+			w.mu.Unlock()
+			io.Copy(io.Discard, r.Body)
+			<-r.Context().Done()
+			w.mu.Lock()
+			return
+		}
 		var in struct {
 			Jobs []struct{ Key string }
 			IDs  []string
@@ -80,6 +88,7 @@ func TestReplicas(t *testing.T) {
 		{name: "not there", closed: true, asked: [2]int{0, 6}},
 		{name: "no database", fault: "database", asked: [2]int{1, 6}},
 		{name: "dies in the middle", fault: "dies", asked: [2]int{1, 6}},
+		{name: "hangs", fault: "hangs", asked: [2]int{1, 6}},
 		{name: "refuses", fault: "refuses", asked: [2]int{1, 0}, kind: plugins.Credential},
 		{name: "busy", fault: "busy", asked: [2]int{1, 0}, kind: plugins.Unavailable},
 	} {
