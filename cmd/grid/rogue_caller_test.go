@@ -62,3 +62,59 @@ func TestOneUserAmongOthers(t *testing.T) {
 		t.Errorf("it was told %v", told)
 	}
 }
+
+// TestManyUsersAmongOthers: two hundred users who each begin a long request and end none together cost the scheduler
+// what it has room for, not what they have sent; another user is served meanwhile, and his own long request is taken.
+func TestManyUsersAmongOthers(t *testing.T) {
+	testbed.Measures(t)
+	const users, size = 200, 8 << 20
+	more := fmt.Sprintf("[[token]]\nsha256 = %q\nsubject = \"bob\"\n", scheduler.HashToken("secret-b"))
+	for i := range users {
+		more += fmt.Sprintf("[[token]]\nsha256 = %q\nsubject = \"user%d\"\n", scheduler.HashToken(fmt.Sprint("u", i)), i)
+	}
+	d := newRogueScheduled(t, nil, nil, more)
+	if _, _, err := d.ping("secret-b"); err != nil {
+		t.Fatal(err)
+	}
+	quiet := d.memory()
+	text := bytes.Repeat([]byte(" "), size-1)
+	for i := range users {
+		d.crowd(1, func(conn net.Conn) {
+			fmt.Fprintf(conn, "POST /v1/jobs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer u%d\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", i, size)
+			_, _ = conn.Write(text)
+		})
+	}
+	peak := d.settled() - quiet
+	subject, took, err := d.ping("secret-b")
+	t.Logf("%d MB more; %q after %v, %v", peak>>20, subject, took, err)
+	if peak > 3*harmMemory || err != nil || subject != "bob" {
+		t.Errorf("%d MB; %q, %v", peak>>20, subject, err)
+	}
+	if said, err := d.asksLong("secret-b", 2<<20); err != nil || said != "200 OK" {
+		t.Errorf("another's request: %s, %v", said, err)
+	}
+}
+
+// asksLong asks for the states of no job with a document of so many bytes, as one who comes again where he is told to.
+func (d *daemon) asksLong(token string, size int) (said string, err error) {
+	c := &http.Client{Timeout: time.Minute}
+	for range 20 {
+		body := append([]byte(`{"ids": []`), bytes.Repeat([]byte(" "), size)...)
+		r, err := http.NewRequestWithContext(d.t.Context(), http.MethodPost, "http://"+d.addr+"/v1/jobs/status", bytes.NewReader(append(body, '}')))
+		if err != nil {
+			return "", err
+		}
+		r.Header.Set("Authorization", "Bearer "+token)
+		r.Header.Set("Content-Type", "application/json")
+		resp, err := c.Do(r)
+		if err != nil {
+			return "", err
+		}
+		resp.Body.Close()
+		if said = resp.Status; resp.StatusCode != http.StatusTooManyRequests {
+			return said, nil
+		}
+		time.Sleep(time.Second)
+	}
+	return said, nil
+}

@@ -35,7 +35,7 @@ type API struct {
 	AtOnce  int    // requests of one subject; 0: 64
 	askers  askers // whose requests are under way
 	limit   *limiter
-	turns   turns.Turns // of long bodies
+	bodies  bodies
 	reads   turns.Turns // of files
 	streams streams
 	unwell  troubles // of the database, as requests found them
@@ -176,7 +176,7 @@ func (a *API) admit(next http.Handler, w http.ResponseWriter, r *http.Request) {
 		end()
 		noteShown(a, r, p)
 	}
-	read, ok := bounded(&a.turns, w, r, subject)
+	read, ok := bounded(&a.bodies, w, r, subject)
 	defer read()
 	if ok {
 		a.within(next, w, r, subject)

@@ -57,7 +57,7 @@ func TestSlowBodies(t *testing.T) {
 			r := httptest.NewRequest("POST", "/v1/jobs", w.body)
 			r.ContentLength = int64(c.size)
 			began := time.Now()
-			end, ok := bounded(&turns.Turns{}, w, r, "alice")
+			end, ok := bounded(&bodies{}, w, r, "alice")
 			end()
 			if took := time.Since(began); ok != c.arrives || !ok && took > 2*turns.BodyTime {
 				t.Errorf("%d bytes, %d each second: arrived %v, after %v", c.size, c.rate, ok, took)
@@ -70,16 +70,16 @@ func TestSlowBodies(t *testing.T) {
 // to come again; a short one does not wait.
 func TestBodiesThatGetNoTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var long turns.Turns
+		var all bodies
 		for range longTurns {
-			defer long.Take(t.Context(), "alice", longTurns)()
+			defer all.turns.Take(t.Context(), "alice", longTurns)()
 		}
 		for size, status := range map[int]int{longBody + 1: http.StatusTooManyRequests, longBody: http.StatusOK} {
 			w := &dripping{httptest.NewRecorder(), &drip{rate: size, left: size}}
 			r := httptest.NewRequest("POST", "/v1/jobs", w.body)
 			r.ContentLength = int64(size)
 			began := time.Now()
-			end, ok := bounded(&long, w, r, "alice")
+			end, ok := bounded(&all, w, r, "alice")
 			end()
 			if took := time.Since(began); ok != (status == http.StatusOK) || w.Code != status || ok != (w.Header().Get("Retry-After") == "") || took > handleTime {
 				t.Errorf("%d bytes: %v, %d %v after %v", size, ok, w.Code, w.Header(), took)

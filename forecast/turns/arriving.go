@@ -3,7 +3,9 @@ package turns
 import (
 	"io"
 	"net/http"
+	"os"
 	"strconv"
+	"sync"
 	"time"
 )
 
@@ -19,19 +21,42 @@ type Arriving struct {
 	conn  *http.ResponseController
 	begun time.Time
 	got   int64
+
+	mu   sync.Mutex // of the deadline
+	over bool
 }
 
 // Arrive begins to read the body of a request that is answered with w.
 func Arrive(w http.ResponseWriter, body io.ReadCloser) *Arriving {
-	return &Arriving{body, http.NewResponseController(w), time.Now(), 0}
+	return &Arriving{ReadCloser: body, conn: http.NewResponseController(w), begun: time.Now()}
 }
 
 // Read implements io.Reader.
 func (a *Arriving) Read(p []byte) (int, error) {
-	_ = a.conn.SetReadDeadline(a.begun.Add(BodyTime + time.Duration(a.got/slowBody)*time.Second)) // else it is the server's
+	if !a.goesOn() {
+		return 0, os.ErrDeadlineExceeded
+	}
 	n, err := a.ReadCloser.Read(p)
 	a.got += int64(n)
 	return n, err
+}
+
+// goesOn sets until when the next part is to come.
+func (a *Arriving) goesOn() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.over {
+		_ = a.conn.SetReadDeadline(a.begun.Add(BodyTime + time.Duration(a.got/slowBody)*time.Second)) // else it is the server's
+	}
+	return !a.over
+}
+
+// GiveUp ends the reading, whoever waits in it.
+func (a *Arriving) GiveUp() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.over = true
+	_ = a.conn.SetReadDeadline(time.Unix(1, 0))
 }
 
 // Later refuses a request of one who has as much under way as may be, and tells in how many seconds to come again
