@@ -134,7 +134,7 @@ func (s *State) byNode(p Policy) bool {
 
 // placed tells whether it matters to a job which nodes it gets.
 func (j *Job) placed() bool {
-	return (j.Nodes > 0 || j.Each > 1) && j.Procs > 1 || j.Memory > 0 || j.Disk > 0 || j.GPUs > 0 || len(j.Features) > 0 || j.Exclusive || len(j.Within) > 0 || len(j.Without) > 0
+	return (j.Nodes > 0 || j.MaxNodes > 0 || j.Each > 1) && j.Procs > 1 || j.Memory > 0 || j.Disk > 0 || j.GPUs > 0 || len(j.Features) > 0 || j.Exclusive || len(j.Within) > 0 || len(j.Without) > 0
 }
 
 // limit is the wall time planned with, in seconds.
@@ -210,8 +210,8 @@ func (c *cluster) array(j *Job) int {
 
 // wish is what decides a Need: equal wishes share one.
 type wish struct {
-	nodes, each     int
-	gpus            int
+	nodes, most     int
+	each, gpus      int
 	memory, disk    int64
 	queue, features string
 	nodenames       string
@@ -226,7 +226,7 @@ func (c *cluster) need(j *Job) *Need {
 		return nil
 	}
 	access := c.state.access(j, c.now)
-	w := wish{j.Nodes, j.Each, j.GPUs, j.Memory, j.Disk, j.Queue, strings.Join(j.Features, "\x00"), j.nodenames(), access, c.state.inside(j, access), j.Exclusive}
+	w := wish{j.Nodes, j.MaxNodes, j.Each, j.GPUs, j.Memory, j.Disk, j.Queue, strings.Join(j.Features, "\x00"), j.nodenames(), access, c.state.inside(j, access), j.Exclusive}
 	if len(j.Also) > 0 {
 		w.queue += "\x00" + strings.Join(j.Also, "\x00")
 	}
@@ -235,7 +235,9 @@ func (c *cluster) need(j *Job) *Need {
 	}
 	n := &Need{Nodes: j.Nodes, Each: j.Each, Memory: j.Memory, Disk: j.Disk, GPUs: j.GPUs, Whole: j.Exclusive, id: len(c.needs) + 1, access: w.access}
 	q, _ := c.state.queue(j.Queue)
-	n.MaxNodes = q.MaxNodes
+	if n.MaxNodes = q.MaxNodes; j.MaxNodes > 0 && (n.MaxNodes == 0 || j.MaxNodes < n.MaxNodes) {
+		n.MaxNodes = j.MaxNodes
+	}
 	n.kind = c.kinds.of(w.anyNumber())
 	for i := range c.nodes.up {
 		_, _, kept := nodes.nodes[i].kept(w.access)

@@ -124,8 +124,12 @@ func (f *Forecast) await(c *cluster, id int32, run time.Duration) (Expected, Ref
 
 // asked says why a job could not be submitted.
 func (f *Forecast) asked(j *Job) verdict {
-	if _, i := f.c.state.queue(j.Queue); i < 0 && j.Queue != "" && len(f.c.state.Queues) > 0 {
+	q, i := f.c.state.queue(j.Queue)
+	switch {
+	case i < 0 && j.Queue != "" && len(f.c.state.Queues) > 0:
 		return refuse(Closed, "there is no queue %s", j.Queue)
+	case q.Draining:
+		return refuse(Closed, "queue %s takes no more jobs", q.Name)
 	}
 	return f.c.refused(j)
 }

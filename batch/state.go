@@ -33,7 +33,8 @@ type Queue struct {
 	MaxProcs    int           // one job may ask for
 	MaxNodes    int           // one job may have; the policy slurm goes by it
 	MaxRunning  int           // jobs running at once
-	Closed      bool          // takes no jobs
+	Closed      bool          // starts no jobs
+	Draining    bool          // takes no more jobs; those that wait start
 	PreemptMode PreemptMode   // what becomes of a job that gives way to one of a queue of greater Priority; see Preemption
 	GraceTime   time.Duration // for how long it then still runs
 	Factor      float64       // Slurm's PriorityJobFactor over the greatest, 0 to 1
@@ -47,6 +48,9 @@ type Job struct {
 	Queue string
 	Procs int
 	Nodes int // 0: any number
+	// MaxNodes is how many nodes it may have at most, where Nodes is 0 and under the policy
+	// slurm alone; 0: any number.
+	MaxNodes int
 	// Each is how many processors its tasks need on one node: it has at least so many on each
 	// of its nodes, and a multiple of it; 0: any number.
 	Each      int

@@ -180,7 +180,7 @@ func (j *Job) same(is *Job) bool {
 // plain is what a job is but for lists and times, to be compared.
 type plain struct {
 	id, user, group, queue, account, qos, array, reservation string
-	procs, nodes, each, gpus, arrayLimit                     int
+	procs, nodes, maxNodes, each, gpus, arrayLimit           int
 	memory, disk                                             int64
 	requested                                                time.Duration
 	held, exclusive                                          bool
@@ -188,7 +188,7 @@ type plain struct {
 }
 
 func (j *Job) plain() plain {
-	return plain{j.ID, j.User, j.Group, j.Queue, j.Account, j.QOS, j.Array, j.Reservation, j.Procs, j.Nodes, j.Each, j.GPUs, j.ArrayLimit,
+	return plain{j.ID, j.User, j.Group, j.Queue, j.Account, j.QOS, j.Array, j.Reservation, j.Procs, j.Nodes, j.MaxNodes, j.Each, j.GPUs, j.ArrayLimit,
 		j.Memory, j.Disk, j.Requested, j.Held, j.Exclusive, j.Priority}
 }
 

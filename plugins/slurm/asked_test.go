@@ -61,7 +61,7 @@ func TestAsked(t *testing.T) {
 	s := taped(t, "testdata/asked")
 	want := map[string]string{
 		"188":   "8 procs 2 nodes each 4",                                     // -n8 --ntasks-per-node=4
-		"189":   "9 procs 2 nodes each 3",                                     // -n3 -c3
+		"189":   "9 procs 0 nodes each 3",                                     // -n3 -c3
 		"191":   "8 procs 8 nodes",                                            // -N7-8; squeue says one processor
 		"192":   "1 procs 1 nodes 3 gpus",                                     // --gpus=3
 		"193":   "2 procs 1 nodes 2 gpus",                                     // -n2 --gpus-per-task=1
@@ -74,7 +74,7 @@ func TestAsked(t *testing.T) {
 		"202":   "1 procs 1 nodes after 199 start 1m0s",                       // after:199+1
 		"203":   "12 procs 3 nodes [a|b] begins 353",                          // [a*2&b*1]
 		"206+0": "1 procs 1 nodes begins 173",                                 // can start at once, the other part cannot
-		"206+1": "8 procs 0 nodes begins 173",                                 //
+		"206+1": "8 procs 1 nodes begins 173",                                 //
 		"208":   "1 procs 1 nodes after 206+1 end, 206+0 end",                 // afterany:206
 		"209+0": "1 procs 1 nodes held begins 30",                             // the other part never starts
 		"209+1": "1 procs 1 nodes held begins 30",                             //
@@ -94,7 +94,8 @@ func TestAsked(t *testing.T) {
 			t.Errorf("what is kept for the system is given to jobs: %+v", n)
 		}
 	}
-	if r := s.Reservations; len(r) != 2 || r[0].Each != 4 || fmt.Sprint(r[0].Nodes) != "[n6]" || len(r[1].Nodes) > 0 || r[1].Procs != 0 {
+	if r := s.Reservations; len(r) != 3 || r[0].Each != 4 || fmt.Sprint(r[0].Nodes) != "[n6]" || len(r[1].Nodes) > 0 || r[1].Procs != 0 ||
+		fmt.Sprint(r[2].Nodes, r[2].Users) != "[n6] [root]" { // of a job --exclusive=user
 		t.Errorf("%+v", r)
 	}
 }
@@ -107,6 +108,7 @@ func told(now time.Time, j batch.Job) string {
 			said = append(said, fmt.Sprint(words...))
 		}
 	}
+	add(j.MaxNodes > 0, "of ", j.MaxNodes)
 	add(j.Each > 0, "each ", j.Each)
 	add(j.GPUs > 0, j.GPUs, " gpus")
 	add(len(j.Features) > 0, j.Features)

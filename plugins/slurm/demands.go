@@ -11,17 +11,22 @@ import (
 
 // demand is what a job asks for, as far as squeue's one-letter columns do not tell.
 type demand struct {
-	memory float64  // MB in all, or had; 0: not told
+	memory float64 // MB in all, or had; 0: not told
+	nodes  int     // least number of them, as it asks for it; 0: not told
+	most   int     // nodes that it may have, by Slurm's own guess where it does not say
+	even   bool    // it says how many tasks are on a node
+	apart  bool    // Slurm plans it on more than one node
+	tasks  int
 	each   int      // processors of a node, at least
 	gpus   int      // in all, of a job that does not ask for so many a node
 	types  []string // of them, as features
 }
 
-// The columns that are asked for, and how wide. Of resources processors and memory come first.
+// The columns that are asked for, and how wide. Of resources processors, memory and nodes come first.
 var demandColumns = []struct {
 	name  string
 	width int
-}{{"tres-alloc", 48}, {"jobarrayid", 24}, {"mincpus", 8}, {"numtasks", 8}, {"tres-per-job", 48}, {"tres-per-task", 48}}
+}{{"tres-alloc", 48}, {"jobarrayid", 24}, {"mincpus", 8}, {"numtasks", 8}, {"tres-per-job", 48}, {"tres-per-task", 48}, {"maxnodes", 8}, {"ntpernode", 8}, {"schednodes", 24}}
 
 // demands reads what jobs ask for: of the memory squeue's letter does not say whether it is
 // that of a processor or of a node. A Slurm without such columns tells nothing.
@@ -37,9 +42,9 @@ func demands(ctx context.Context, s *site, of map[string]demand) error {
 		}
 		var f []string
 		for _, c := range demandColumns {
-			f, line = append(f, whole(line[:c.width])), line[c.width:]
+			f, line = append(f, line[:c.width]), line[c.width:]
 		}
-		id, _, _ := strings.Cut(f[1], "_[")
+		id, _, _ := strings.Cut(whole(f[1]), "_[")
 		of[id] = demanded(f)
 		return nil
 	}, "squeue", "--noheader", "--Format="+format[1:])
@@ -57,18 +62,49 @@ func whole(column string) string {
 
 // demanded reads one row.
 func demanded(f []string) demand {
-	d := demand{each: atoi(f[2]), gpus: gpus(f[4]), types: slices.Concat(gpuTypes(f[4]), gpuTypes(f[5]))}
+	apart := strings.ContainsAny(f[8], ",[")
+	for i := range f {
+		f[i] = whole(f[i])
+	}
+	d := demand{each: atoi(f[2]), tasks: atoi(f[3]), gpus: gpus(f[4]), types: slices.Concat(gpuTypes(f[4]), gpuTypes(f[5])), most: atoi(f[6]), even: atoi(f[7]) > 0, apart: apart}
 	if d.gpus == 0 {
-		d.gpus = gpus(f[5]) * max(1, atoi(f[3]))
+		d.gpus = gpus(f[5]) * max(1, d.tasks)
 	}
 	for pair := range strings.SplitSeq(f[0], ",") {
-		if size, ok := strings.CutPrefix(pair, "mem="); ok {
-			if mb, _, ok := megabytes(size); ok {
+		switch name, value, _ := strings.Cut(pair, "="); name {
+		case "mem":
+			if mb, _, ok := megabytes(value); ok {
 				d.memory = mb
 			}
+		case "node":
+			d.nodes = atoi(value)
 		}
 	}
 	return d
+}
+
+// spreads says on how many nodes a waiting job may be, which squeue tells as Slurm's guess
+// where the job leaves it open: on any number then. Of one that is guessed to be on one node
+// nothing tells whether it asked for that. Where Slurm plans it on several it did not; else
+// it is taken to have, so that it is not foretold to start on what is free of several nodes.
+func (d *demand) spreads(j *batch.Job, guess, gpusOfNode int) {
+	switch {
+	case d.nodes != 1 || d.even || j.Procs <= 1:
+	case d.most > guess:
+		j.Nodes, j.MaxNodes = 0, d.most
+	case guess > 1 || d.apart || d.gpus > gpusOfNode:
+		j.Nodes = 0
+	default:
+		j.Nodes = 1
+	}
+}
+
+// onEach is how many processors a waiting job must have on each node: those of a task at least.
+func (d *demand) onEach(j *batch.Job) int {
+	if task := j.Procs / max(1, d.tasks); task*d.tasks == j.Procs && task*max(1, j.Nodes) <= j.Procs {
+		return max(d.each, task)
+	}
+	return d.each
 }
 
 // mostGPUs is how many GPUs a node has at most.
@@ -93,6 +129,9 @@ func (c *cluster) remember(j *batch.Job, most int) {
 	if d.memory > 0 && j.Memory > 0 {
 		j.Memory = max(1, int64(d.memory/float64(j.Procs)))
 	}
+	if waits {
+		d.spreads(j, max(1, j.Nodes), most)
+	}
 	if total := min(d.gpus, maxOn); total > 0 && j.GPUs == 0 {
 		if j.Nodes == 0 {
 			j.Nodes = (total-1)/max(1, most) + 1
@@ -101,8 +140,8 @@ func (c *cluster) remember(j *batch.Job, most int) {
 		j.Features = append(j.Features, d.types...)
 	}
 	if waits {
-		if d.each > 1 {
-			j.Each = d.each
+		if each := d.onEach(j); each > 1 {
+			j.Each = each
 		}
 		j.Procs = max(j.Procs, j.Each, j.Nodes*max(1, j.Each))
 	}

@@ -23,7 +23,7 @@ func plan(f []string) time.Time {
 }
 
 // asPlanned lets jobs start no sooner than Slurm plans them to where what they ask for has
-// no model: nodes of several kinds in one job, one type of GPU of nodes that have several,
+// no model: nodes that it names beside others, nodes of several kinds in one job, one type of GPU of nodes that have several,
 // nodes that only the user's own jobs may share, partitions that leave a part of each node
 // to others, and the parts of a heterogeneous job, which start together.
 func (c *cluster) asPlanned(now time.Time, jobs []batch.Job, rows map[string][]string) {
@@ -43,7 +43,8 @@ func (c *cluster) asPlanned(now time.Time, jobs []batch.Job, rows map[string][]s
 		if f == nil || !waits(f) {
 			continue
 		}
-		odd := strings.Contains(f[13], "*") || f[17] == "USER" || f[17] == "TOPO" || parted[j.Queue] ||
+		beside := len(j.Within) == 0 && len(list(f[20])) > 0 // it has the nodes that it names, and others
+		odd := beside || strings.Contains(f[13], "*") || f[17] == "USER" || f[17] == "TOPO" || parted[j.Queue] ||
 			j.GPUs > 0 && slices.ContainsFunc(j.Features, func(name string) bool { return mixed[name] })
 		if at := plan(f); odd && at.After(now) {
 			j.Begin = later(j.Begin, at)

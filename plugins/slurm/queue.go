@@ -100,6 +100,7 @@ func (c cluster) state(now time.Time, name string) batch.State {
 			state.Jobs = append(state.Jobs, j)
 		}
 	}
+	inOpenQueues(state.Jobs, state.Queues)
 	throttled(state.Jobs, c.jobs)
 	onTasks(state.Jobs)
 	delayed(now, state.Jobs)
@@ -108,6 +109,7 @@ func (c cluster) state(now time.Time, name string) batch.State {
 	c.asPlanned(now, state.Jobs, rows)
 	c.takeTurns(now, state.Jobs, rows)
 	place(state.Jobs, c.nodes, nil)
+	c.owners(&state, rows)
 	return state
 }
 
@@ -252,7 +254,7 @@ func nodeUp(state string) bool {
 }
 
 func queue(m map[string]string) batch.Queue {
-	q := batch.Queue{Name: m["PartitionName"], Priority: atoi(m["PriorityTier"]), Closed: m["State"] != "UP"}
+	q := batch.Queue{Name: m["PartitionName"], Priority: atoi(m["PriorityTier"]), Closed: m["State"] == "DOWN" || m["State"] == "INACTIVE", Draining: m["State"] == "DRAIN"}
 	q.MaxWallTime, _ = duration(m["MaxTime"])
 	q.PreemptMode, q.GraceTime = preemptMode(m["PreemptMode"]), time.Duration(atoi(m["GraceTime"]))*time.Second
 	q.MaxNodes = atoi(m["MaxNodes"])
@@ -353,7 +355,8 @@ func queuedJob(f []string, room int) (batch.Job, bool) {
 	}
 	switch f[2] {
 	case "PENDING", "CONFIGURING":
-		j.Held = neverStarts(f[15]) || f[15] == "Dependency" && len(j.After) == 0 // singleton, for one
+		never := neverStarts(f[15]) && (len(j.Also) == 0 || !strings.HasPrefix(f[15], "Partition")) // of one of its queues
+		j.Held = never || f[15] == "Dependency" && len(j.After) == 0                                // singleton, for one
 		if f[15] == "BeginTime" {
 			j.Begin = unix(f[9])
 		}
