@@ -24,12 +24,13 @@ func OpenCopy(dir string, now func() time.Time) (*SQLite, error) {
 		discardKilled(at, copies)
 		temp, err := os.MkdirTemp(at, fmt.Sprintf("%s%d-*", copies, os.Getpid()))
 		if err == nil {
+			var s *SQLite
 			if err = copyRecords(dir, temp); err == nil {
-				s, err := openFile(temp, now)
-				if err == nil {
-					s.temp = temp
-					return s, nil
-				}
+				s, err = openFile(temp, now)
+			}
+			if err == nil {
+				s.temp = temp
+				return s, nil
 			}
 			os.RemoveAll(temp)
 		}

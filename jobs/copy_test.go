@@ -46,6 +46,12 @@ func TestReadingWhereNothingCanBeWritten(t *testing.T) {
 	if left, _ := os.ReadDir(temp); len(left) > 0 {
 		t.Errorf("%d files are left behind", len(left))
 	}
+	if err := os.WriteFile(filepath.Join(temp, "jobs.db"), make([]byte, 4096), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := jobs.OpenCopy(temp, time.Now); err == nil || errors.Unwrap(err) == nil {
+		t.Errorf("why a copy cannot be opened is not said: %v", err)
+	}
 	for err, want := range map[error]bool{syscall.EROFS: true, syscall.ENOSPC: true, errors.New("x"): false} {
 		if got := jobs.Unwritable(&os.PathError{Op: "open", Path: "jobs.db", Err: err}); got != want {
 			t.Errorf("%v: %t", err, got)
