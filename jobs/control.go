@@ -33,7 +33,7 @@ func (c *Controller) Cancel(ctx context.Context, os []*Outcome) error {
 		return err
 	}
 	err := c.apply(ctx, os, func(r *Record) Event {
-		if r.Final() || r.State == plugins.Intended && !c.free(r) {
+		if r.Final() || r.State == plugins.Intended && !c.free(r) && !scriptRuns(r) {
 			return nil
 		}
 		return CancelAsked{}

@@ -176,6 +176,12 @@ func (e ScriptStopped) apply(r *Record, _ time.Time) (string, bool) {
 	return "the " + scriptWord(e.Post) + " was interrupted: it runs again", true
 }
 
+// scriptRuns reports whether somebody has begun a script of the job and has not said how it ended: a process that is known
+// as the job's owner, while it lives.
+func scriptRuns(r *Record) bool {
+	return r.Scripts != nil && slices.ContainsFunc(r.Scripts.Runs, func(run ScriptRun) bool { return run.Ended.IsZero() })
+}
+
 // otherwise is how the job itself ended where its PostScript made that good.
 func otherwise(r *Record) string {
 	switch {

@@ -2,6 +2,7 @@ package jobs_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -206,6 +207,47 @@ func TestScriptIsInterrupted(t *testing.T) {
 	wait(t, s.Controller, again, site("a"))
 	if again[0].State != plugins.Done || s.said(t, "log") != "x|x" {
 		t.Errorf("%s after %s: %s", again[0].State, s.said(t, "log"), again[0].Reason)
+	}
+}
+
+// TestScriptIsCancelled: who cancels a job whose script runs, by another process, has that end, with all that it has started.
+func TestScriptIsCancelled(t *testing.T) {
+	for name, post := range map[string]bool{"PreScript": false, "PostScript": true} {
+		t.Run(name, func(t *testing.T) {
+			s := newScriptRig(t)
+			script, requests := s.script(t, "run.sh", "sleep 1000 & echo $! > pid; wait"), 0
+			node := scriptNode(t, "A", script, nil, "")
+			if post {
+				node, requests = scriptNode(t, "A", nil, script, ""), 1
+			}
+			rs := submit(t, s.Controller, []*glue.Resource{site("a")}, &jdl.JobSet{Kind: jdl.DAG, Jobs: []*jdl.Job{node}})
+			cancelled := make(chan error, 1)
+			go func() {
+				for s.said(t, "pid") == "" {
+					time.Sleep(5 * time.Millisecond)
+				}
+				other := newController(func(c *jobs.Controller) { c.Registry, c.Store = s.Registry, s.Store })
+				found, err := s.Store.Find(context.Background(), []string{rs[0].ID})
+				if err == nil {
+					os := jobs.Outcomes(found)
+					err = errors.Join(other.Cancel(context.Background(), os), os[0].Err)
+				}
+				cancelled <- err
+			}()
+			wait(t, s.Controller, rs, site("a"))
+			if err := <-cancelled; err != nil || !rs[0].Final() || rs[0].Cancelled.IsZero() || len(s.accepted()) != requests {
+				t.Errorf("%v: %s, %d jobs", err, rs[0].State, len(s.accepted()))
+			}
+			var pid int
+			if _, err := fmt.Sscan(s.said(t, "pid"), &pid); err != nil {
+				t.Fatal(err)
+			}
+			for end := time.Now().Add(time.Minute); syscall.Kill(pid, 0) == nil && !zombie(pid); time.Sleep(5 * time.Millisecond) {
+				if time.Now().After(end) {
+					t.Fatal("what the script had started is still there")
+				}
+			}
+		})
 	}
 }
 

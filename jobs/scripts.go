@@ -2,9 +2,11 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"gridbroker/jdl"
 	"gridbroker/plugins"
@@ -151,6 +153,9 @@ func (f *following) runOne(ctx context.Context, o *Outcome, job *jdl.Job, meant 
 	if post {
 		f.layOutputs(ctx, o, s)
 	}
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	go f.endCancelled(ctx, o.ID, lease.Name(), end)
 	exit, said, stopped := runScript(ctx, f.Clock.After, s, args)
 	return f.apply(context.WithoutCancel(ctx), one, func(r *Record) Event {
 		switch {
@@ -161,6 +166,25 @@ func (f *following) runOne(ctx context.Context, o *Outcome, job *jdl.Job, meant 
 		}
 		return ScriptEnded{Post: post, Exit: exit, Said: said, Script: s}
 	})
+}
+
+// scriptLook is the time between two looks whether the job of a script that runs was cancelled.
+const scriptLook = time.Second
+
+// endCancelled ends a script when its job is cancelled, by whatever process, or is somebody else's.
+func (f *following) endCancelled(ctx context.Context, id, owner string, end func()) {
+	for {
+		select {
+		case <-f.Clock.After(scriptLook):
+		case <-ctx.Done():
+			return
+		}
+		found, err := f.Store.Find(ctx, []string{id})
+		if _, forgotten := errors.AsType[*IDError](err); forgotten || err == nil && (found[0].Owner != owner || !found[0].Cancelled.IsZero()) {
+			end()
+			return
+		}
+	}
 }
 
 // meaning tells what the arguments of a job's scripts stand for: those of DAGMan.

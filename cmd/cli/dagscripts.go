@@ -82,6 +82,8 @@ func scriptTexts(o *jobs.Outcome) (out []string) {
 			text = "PostScript"
 		}
 		switch {
+		case run.Ended.IsZero() && o.Final():
+			text += " was ended with the job"
 		case run.Ended.IsZero():
 			text += " runs since " + run.Began.Local().Format("15:04:05")
 		case run.ExitCode == nil:
