@@ -155,7 +155,7 @@ func (f *following) runOne(ctx context.Context, o *Outcome, job *jdl.Job, meant 
 	}
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	go f.endCancelled(ctx, o.ID, lease.Name(), end)
+	go endCancelled(ctx, f.Controller, o.ID, lease.Name(), end)
 	exit, said, stopped := runScript(ctx, f.Clock.After, s, args)
 	return f.apply(context.WithoutCancel(ctx), one, func(r *Record) Event {
 		switch {
@@ -172,14 +172,14 @@ func (f *following) runOne(ctx context.Context, o *Outcome, job *jdl.Job, meant 
 const scriptLook = time.Second
 
 // endCancelled ends a script when its job is cancelled, by whatever process, or is somebody else's.
-func (f *following) endCancelled(ctx context.Context, id, owner string, end func()) {
+func endCancelled(ctx context.Context, c *Controller, id, owner string, end func()) {
 	for {
 		select {
-		case <-f.Clock.After(scriptLook):
+		case <-c.Clock.After(scriptLook):
 		case <-ctx.Done():
 			return
 		}
-		found, err := f.Store.Find(ctx, []string{id})
+		found, err := c.Store.Find(ctx, []string{id})
 		if _, forgotten := errors.AsType[*IDError](err); forgotten || err == nil && (found[0].Owner != owner || !found[0].Cancelled.IsZero()) {
 			end()
 			return
