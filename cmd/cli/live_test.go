@@ -58,3 +58,15 @@ func TestEndedAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestDumbTerminal: a terminal that acts on no escape sequences is sent none: no colours, bars or live views.
+func TestDumbTerminal(t *testing.T) {
+	for term, want := range map[string]bool{"dumb": false, "xterm": true, "": true} {
+		d := &deps{rawErr: io.Discard, env: Env{Now: time.Now, Getenv: func(name string) string { return map[string]string{"TERM": term}[name] }, Out: io.Discard, Terminal: true, ErrTerminal: true, Width: 80}}
+		p, stop := showProgress(d)
+		stop()
+		if got := draws(d, true); got != want || (p != nil) != want || (styled(d, green, "x") != "x") != want || (paint(d, green, "x") != "x") != want {
+			t.Errorf("TERM=%s: %v, bars %v, %q %q", term, got, p != nil, styled(d, green, "x"), paint(d, green, "x"))
+		}
+	}
+}

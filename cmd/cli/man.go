@@ -167,6 +167,7 @@ func environmentVariables() [][2]string {
 		{"BEARER_TOKEN, BEARER_TOKEN_FILE", "A token, by WLCG bearer token discovery."},
 		{"OIDC_SOCK, GRID_OIDC_ACCOUNT, GRID_OIDC_ISSUER", "The oidc-agent and the account or issuer to ask it for."},
 		{"SSH_AUTH_SOCK", "The SSH agent, for back-ends over SSH."},
+		{"TERM", "dumb: no colours, progress bars or live views; what changes is told in lines."},
 		{"NO_COLOR", "No colours, whatever it is set to."},
 	}
 }

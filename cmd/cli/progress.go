@@ -20,7 +20,7 @@ type progress struct {
 // progress returns what back-ends report to, and a function that ends the
 // display. Where standard error is no terminal, or with --json, nothing is shown.
 func showProgress(d *deps) (p plugins.Progress, stop func()) {
-	if !d.env.ErrTerminal || d.json {
+	if !draws(d, d.env.ErrTerminal) || d.json {
 		return nil, func() {}
 	}
 	b := &progress{out: mpb.New(mpb.WithOutput(d.rawErr), mpb.WithWidth(40)), bars: map[string]*mpb.Bar{}}

@@ -102,9 +102,9 @@ const (
 	cyan   style = "36"
 )
 
-// style marks text on a terminal; NO_COLOR turns it off.
+// styled marks text on a terminal.
 func styled(d *deps, s style, text string) string {
-	if !d.env.Terminal || d.env.Getenv("NO_COLOR") != "" || text == "" {
+	if !coloured(d) || text == "" {
 		return text
 	}
 	return mark(d, s) + text + mark(d, plain)

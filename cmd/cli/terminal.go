@@ -10,11 +10,17 @@ import (
 
 // paint colours text that is safe already, for what is written to the terminal as it is.
 func paint(d *deps, s style, text string) string {
-	if !d.env.Terminal || d.env.Getenv("NO_COLOR") != "" || text == "" {
+	if !coloured(d) || text == "" {
 		return text
 	}
 	return "\x1b[" + string(s) + "m" + text + "\x1b[" + string(plain) + "m"
 }
+
+// draws reports whether a stream is a terminal that acts on escape sequences: TERM=dumb is one that does not.
+func draws(d *deps, terminal bool) bool { return terminal && d.env.Getenv("TERM") != "dumb" }
+
+// coloured reports whether standard output takes colours; NO_COLOR turns them off.
+func coloured(d *deps) bool { return draws(d, d.env.Terminal) && d.env.Getenv("NO_COLOR") == "" }
 
 // displayed is how many columns a text takes on a terminal, escape sequences of ours left out.
 func displayed(text string) int {

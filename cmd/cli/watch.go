@@ -88,7 +88,7 @@ type waitOptions struct {
 // followJobs waits for jobs and shows them meanwhile.
 func followJobs(ctx context.Context, d *deps, s *session, o waitOptions, rs []*jobs.Outcome) error {
 	show := changeLines(d, rs, o.brief)
-	if d.env.Terminal && !d.json {
+	if draws(d, d.env.Terminal) && !d.json {
 		show = liveTable(d)
 	}
 	// Time that is over ends the command as the user would: what is under way is
