@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"sync"
+	"time"
 
 	"gridbroker/forecast/wire"
 )
@@ -13,6 +14,8 @@ type arrivals struct {
 	mu     sync.Mutex
 	sets   map[string]*wire.Set // by cluster; nil: this process does not lead
 	deltas map[string][]*wire.Delta
+	left   map[string]*wire.Set // what it had in memory when it last led, or a cycle failed
+	drop   *time.Timer          // that ends it
 }
 
 // maxFresh bounds the deltas of a cluster that wait for the leader.
@@ -25,6 +28,33 @@ func (s *arrivals) keep(leads bool) {
 	if s.sets, s.deltas = nil, nil; leads {
 		s.sets, s.deltas = map[string]*wire.Set{}, map[string][]*wire.Delta{}
 	}
+}
+
+// leftFor is how long slots are kept that a leader had in memory when it lost its database: where it leads again by
+// then it has not to read them all, while everybody waits for it.
+const leftFor = time.Minute
+
+// leave keeps the sets of a memory that is used no more: what they are, their digests tell.
+func (s *arrivals) leave(m *memory) {
+	if m == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.drop != nil {
+		s.drop.Stop()
+	}
+	if s.left == nil {
+		s.left = make(map[string]*wire.Set, len(m.clusters))
+	}
+	for name, c := range m.clusters {
+		s.left[name] = c.set
+	}
+	s.drop = time.AfterFunc(leftFor, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.left = nil
+	})
 }
 
 // put keeps a set, which is nobody else's from now on.
@@ -40,12 +70,16 @@ func (s *arrivals) put(cluster string, set *wire.Set) {
 func (s *arrivals) take(cluster, digest string) *wire.Set {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	set := s.sets[cluster]
+	set, left := s.sets[cluster], s.left[cluster]
 	delete(s.sets, cluster) // another one was overtaken, or is not committed yet
-	if set == nil || set.Digest() != digest {
-		return nil
+	delete(s.left, cluster)
+	switch {
+	case set != nil && set.Digest() == digest:
+		return set
+	case left != nil && left.Digest() == digest:
+		return left
 	}
-	return set
+	return nil
 }
 
 // add keeps a delta that nobody changes from now on.

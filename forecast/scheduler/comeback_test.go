@@ -91,7 +91,8 @@ func BenchmarkAgentsComeBack(b *testing.B) {
 	defer cancel()
 	all.Go(func() { f.s.Run(ctx) })
 	client := &http.Client{Transport: f.client(nil).Transport.(*http.Transport).Clone()}
-	client.Transport.(*http.Transport).MaxIdleConnsPerHost = agents
+	transport := client.Transport.(*http.Transport) // a connection stays while only the database is away; an agent has two at once
+	transport.DisableKeepAlives, transport.MaxIdleConnsPerHost = false, 2*agents
 	sites := make([]*clockwork, agents)
 	for i := range sites {
 		sites[i] = &clockwork{}
@@ -103,7 +104,7 @@ func BenchmarkAgentsComeBack(b *testing.B) {
 	until := func(what string, true func() bool) time.Duration {
 		began := time.Now()
 		for ; !true(); time.Sleep(10 * time.Millisecond) {
-			if time.Since(began) > 2*time.Minute {
+			if time.Since(began) > 5*time.Minute {
 				b.Fatal(what)
 			}
 		}
@@ -145,18 +146,20 @@ func BenchmarkAgentsComeBack(b *testing.B) {
 			got, err = f.s.Submit(ctx, Person{Subject: "alice"}, []Submission{{Key: fmt.Sprint(began), JDL: "[ Executable = \"/bin/true\"; WallTime = 600; Requirements = true; ]"}})
 			return err == nil
 		})
-		booked := taken + until("nothing is booked", func() bool {
+		leads := taken + until("nobody leads", f.s.Leads)
+		booked := leads + until("nothing is booked", func() bool {
 			list, err := f.s.Jobs(ctx, Person{Subject: "alice"}, []string{got[0].ID})
 			return err == nil && len(list) == 1 && list[0].Tries > 0
 		})
+		b.Logf("the database let us in %v after its start; a job was taken after %v, one led after %v at most, the job was booked after %v",
+			up.Round(time.Millisecond), taken.Round(time.Millisecond), leads.Round(time.Millisecond), booked.Round(time.Millisecond))
 		heard := booked + until("some are not heard", func() bool {
 			now := seqs()
 			return len(now) == agents && allLater(now, before)
 		})
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
-		b.Logf("the database let us in %v after its start; a job was taken after %v and booked after %v, all were heard after %v; %d MB in use, %d MB of the system",
-			up.Round(time.Millisecond), taken.Round(time.Millisecond), booked.Round(time.Millisecond), heard.Round(time.Millisecond), m.HeapInuse>>20, m.Sys>>20)
+		b.Logf("all were heard after %v; %d MB in use, %d MB of the system", heard.Round(time.Millisecond), m.HeapInuse>>20, m.Sys>>20)
 	}
 }
 

@@ -54,6 +54,7 @@ func (s *Scheduler) Cycle(ctx context.Context, epoch int64) (Report, error) {
 		return w.run(ctx)
 	})
 	if err != nil {
+		s.store.fresh.leave(mem)
 		w.report.Took = time.Since(began)
 		return w.report, err
 	}

@@ -194,7 +194,7 @@ func (w news) slots(ctx context.Context, body []byte) error {
 
 // reload reads a cluster anew. What was counted of its bookings in this cycle stays.
 func (w news) reload(ctx context.Context, name string, was *cluster) error {
-	if err := w.mem.loadCluster(ctx, w.h, name, w.s.conf, &w.s.store.fresh); err != nil || was == nil || !was.changed {
+	if err := w.mem.loadClusters(ctx, w.h, name, w.s.conf, &w.s.store.fresh); err != nil || was == nil || !was.changed {
 		return err
 	}
 	c := w.mem.clusters[name]

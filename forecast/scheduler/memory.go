@@ -91,23 +91,11 @@ type cluster struct {
 	booked       []*Job    // whose bookings these are, in no order
 }
 
-// load reads everything, but for slots that are among those given.
+// load reads everything, but for slots that are among those given. After an error it is what was read until then.
 func (h handle) load(ctx context.Context, epoch int64, conf Config, known *arrivals) (*memory, error) {
 	m := &memory{epoch: epoch, clusters: map[string]*cluster{}, jobs: map[string]*Job{}, classes: map[string]uint16{}, rights: map[string][]uint64{}}
-	var names []string
-	err := h.rows(ctx, func(scan func(...any) error) error {
-		var name string
-		err := scan(&name)
-		names = append(names, name)
-		return err
-	}, "select name from cluster order by name")
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range names {
-		if err := m.loadCluster(ctx, h, name, conf, known); err != nil {
-			return nil, err
-		}
+	if err := m.loadClusters(ctx, h, "", conf, known); err != nil {
+		return m, err
 	}
 	list, err := h.jobs(ctx, "where state not in ('done', 'failed', 'cancelled') order by seq")
 	for _, j := range list {
@@ -119,34 +107,53 @@ func (h handle) load(ctx context.Context, epoch int64, conf Config, known *arriv
 	return m, err
 }
 
-// loadCluster reads one cluster and its slots, unless they are among those given.
-func (m *memory) loadCluster(ctx context.Context, h handle, name string, conf Config, known *arrivals) error {
-	_, there := conf.Clusters[name]
-	c := &cluster{name: name, gone: !there}
-	var site, load, trust, digest string
-	var drained int
-	err := h.tx.QueryRowContext(ctx, h.d.say(
-		"select seq, digest, made, ttl, drained, hits, misses, launch_ms, trust, site, load from cluster where name = $1"), name).
-		Scan(&c.seq, &digest, &c.made, &c.ttl, &drained, &c.hits, &c.misses, &c.launchMS, &trust, &site, &load)
-	if err != nil {
+// clusterRow is what the table has of a cluster beside what its memory takes over as it is.
+type clusterRow struct {
+	*cluster
+	digest, site, load, trust string
+	drained                   int
+}
+
+// loadClusters reads one cluster, or with "" all of them, and their slots, unless they are among those given.
+func (m *memory) loadClusters(ctx context.Context, h handle, one string, conf Config, known *arrivals) error {
+	var list []clusterRow
+	err := h.rows(ctx, func(scan func(...any) error) error {
+		r := clusterRow{cluster: &cluster{}}
+		err := scan(&r.name, &r.seq, &r.digest, &r.made, &r.ttl, &r.drained, &r.hits, &r.misses, &r.launchMS, &r.trust, &r.site, &r.load)
+		list = append(list, r)
+		return err
+	}, `select name, seq, digest, made, ttl, drained, hits, misses, launch_ms, trust, site, load from cluster
+		where name = $1 or $1 = '' order by name`, one)
+	if err == nil && one != "" && len(list) == 0 {
+		err = fmt.Errorf("cluster %s: %w", one, ErrNoCluster)
+	}
+	for _, r := range list {
+		if err == nil {
+			err = m.loadCluster(ctx, h, r, conf, known)
+		}
+	}
+	return err
+}
+
+func (m *memory) loadCluster(ctx context.Context, h handle, r clusterRow, conf Config, known *arrivals) (err error) {
+	c := r.cluster
+	_, there := conf.Clusters[c.name]
+	c.gone, c.drained, c.stored = !there, r.drained != 0, c.made
+	if err := json.Unmarshal([]byte(r.load), &c.load); err != nil {
 		return err
 	}
-	c.drained, c.stored = drained != 0, c.made
-	if err := json.Unmarshal([]byte(load), &c.load); err != nil {
+	if err := json.Unmarshal([]byte(r.trust), &c.trust); err != nil {
 		return err
 	}
-	if err := json.Unmarshal([]byte(trust), &c.trust); err != nil {
-		return err
-	}
-	if c.set = known.take(name, digest); c.set == nil && h.scratch {
-		return fmt.Errorf("cluster %s: its slots are not in memory, and a scratch database keeps none", name)
+	if c.set = known.take(c.name, r.digest); c.set == nil && h.scratch {
+		return fmt.Errorf("cluster %s: its slots are not in memory, and a scratch database keeps none", c.name)
 	} else if c.set == nil {
-		if c.set, err = h.slotsOf(ctx, name); err != nil {
+		if c.set, err = h.slotsOf(ctx, c.name); err != nil {
 			return err
 		}
 	}
-	m.clusters[name] = c
-	return m.settle(c, site, conf)
+	m.clusters[c.name] = c
+	return m.settle(c, r.site, conf)
 }
 
 // settle takes in what a site publishes of itself.

@@ -103,6 +103,7 @@ var errLeadLost = fmt.Errorf("the database has ended the leader's session, or wa
 func (s *Scheduler) setLead(epoch int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.store.fresh.leave(s.mem)
 	s.lead, s.mem = epoch, nil
 	s.store.fresh.keep(epoch > 0)
 	s.meter.leader.Set(float64(b2i(epoch > 0)))
