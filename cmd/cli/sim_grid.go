@@ -36,7 +36,8 @@ habits of publishing, and a stream of global jobs. The real broker decides for
 each job from what the sites publish at that time; the real batch engine runs
 every site. Each policy runs on the same jobs; the table gives means over the
 seeds with 95 % confidence intervals, and the paired difference to the first
-policy, marked * where its interval does not hold zero.
+policy, marked * where its interval does not hold zero and the policy leaves no jobs
+undone that others run.
 
 Policies: those of the broker (grid match --policy); replan (hybrid, and jobs that
 wait for long are planned anew); gras, gras-paper (a central scheduler books slots
@@ -246,13 +247,13 @@ func printGrid(d *deps, r *sim.Result) error {
 	}
 	heads = append(heads, ">wait against "+r.Policies[0].Policy, ">±", "sure")
 	var rows [][]string
-	for _, p := range r.Policies {
+	for i, p := range r.Policies {
 		row := []string{p.Policy}
 		for _, c := range r.Shown() {
 			row = append(row, c.Text(p.Figures[c.Name].Mean), r.HalfText(c, p.Figures[c.Name].Half))
 		}
 		f, star := p.Figures["wait_mean"], ""
-		if f.Significant() {
+		if f.Significant() && !r.Undone(i) {
 			star = "*"
 		}
 		rows = append(rows, append(row, fmt.Sprintf("%+.0f", f.Diff), r.HalfText(sim.Column{}, f.DiffHalf), star))

@@ -116,7 +116,7 @@ func (r *Result) WriteHTML(out io.Writer) error {
 	var rows []rowView
 	var plots []plotView
 	for i, p := range r.Policies {
-		rows = append(rows, rowView{p.Policy, r.cells(p, i > 0)})
+		rows = append(rows, rowView{p.Policy, r.cells(p, i)})
 		plots = append(plots, plotView{
 			p.Policy, r.Policies[0].Policy, polyline(r.Policies[0].ECDF, most), polyline(p.ECDF, most),
 		})
@@ -154,16 +154,20 @@ func spoken(d Duration) string {
 	return strings.Join(parts, " ")
 }
 
-func (r *Result) cells(p Compared, differs bool) (list []cellView) {
+// cells are a policy's figures and their differences to those of the first one. Where it
+// leaves jobs undone no figure of those that ran is called better.
+func (r *Result) cells(p Compared, at int) (list []cellView) {
 	for _, c := range r.Shown() {
 		f := p.Figures[c.Name]
 		v := cellView{Mean: c.Text(f.Mean), Half: r.HalfText(c, f.Half)}
-		if differs {
+		if at > 0 {
 			v.Diff, v.DiffHalf = c.Text(f.Diff), r.HalfText(c, f.DiffHalf)
 			if f.Significant() {
-				v.Class = "worse"
-				if (f.Diff < 0) == c.Lower {
+				if v.Class = "worse"; (f.Diff < 0) == c.Lower {
 					v.Class = "better"
+				}
+				if v.Class == "better" && r.Undone(at) {
+					v.Class = ""
 				}
 			}
 		}

@@ -239,13 +239,13 @@ func (r *Result) byClass() (rows []classRow) {
 		row, best := classRow{Name: c.name, Cells: make([]classCell, len(r.Policies))}, math.Inf(1)
 		for i, p := range r.Policies {
 			if f, ok := p.Figures["wait_mean "+c.name]; ok {
-				if row.Cells[i].Text = (Column{}).Text(f.Mean); !r.undone(i) {
+				if row.Cells[i].Text = (Column{}).Text(f.Mean); !r.Undone(i) {
 					best = min(best, f.Mean)
 				}
 			}
 		}
 		for i := range row.Cells {
-			row.Cells[i].Best = len(row.Cells) > 1 && !r.undone(i) && row.Cells[i].Text == Column{}.Text(best)
+			row.Cells[i].Best = len(row.Cells) > 1 && !r.Undone(i) && row.Cells[i].Text == Column{}.Text(best)
 		}
 		if slices.ContainsFunc(row.Cells, func(c classCell) bool { return c.Text != "" }) {
 			rows = append(rows, row)

@@ -134,9 +134,13 @@ func (s *Scenario) Vary(ctx context.Context, key string, values []string, option
 	return v, nil
 }
 
-// undone says whether a policy leaves too many jobs undone to be compared by waits, which are those of jobs that ran: a
+// Undone says whether a policy leaves too many jobs undone to be compared by waits, which are those of jobs that ran: a
 // hundredth of all more than the one that leaves least.
-func (r *Result) undone(policy int) bool {
+func (r *Result) Undone(policy int) bool {
+	all := 0
+	for _, run := range r.Runs {
+		all = max(all, run.Jobs+run.Failed+run.Unplaced)
+	}
 	left := func(i int) float64 {
 		f := r.Policies[i].Figures
 		return f["unplaced"].Mean + f["failed"].Mean
@@ -145,7 +149,7 @@ func (r *Result) undone(policy int) bool {
 	for i := range r.Policies {
 		least = min(least, left(i))
 	}
-	return left(policy) > least+float64(r.Scenario.Jobs.Count)/100
+	return left(policy) > least+float64(all)/100
 }
 
 // Winner finds the policy with the least mean wait, the oracle aside and those that leave more jobs undone than others.
@@ -154,7 +158,7 @@ func (r *Result) Winner() (w Winner) {
 	wait := func(i int) float64 { return r.Policies[i].Figures["wait_mean"].Mean }
 	for i, p := range r.Policies {
 		switch {
-		case p.Policy == Oracle || r.undone(i):
+		case p.Policy == Oracle || r.Undone(i):
 		case first < 0 || wait(i) < wait(first):
 			first, second = i, first
 		case second < 0 || wait(i) < wait(second):
