@@ -152,3 +152,22 @@ func TestSilence(t *testing.T) {
 	expect(t, "the last", ask("c", 1, false), "c starts. ")
 	expect(t, "it is back", m.Ended(2, Resources{CPUs: 2}), "told 0: 2. ")
 }
+
+// A request is remembered until a change has seen it where the rules say so, and it looked for
+// room: one for a job on its way to wait somewhere takes none.
+func TestWhatIsRemembered(t *testing.T) {
+	for _, c := range []struct {
+		mark   Mark
+		placed bool
+		want   int
+	}{{MarkAck, false, 1}, {MarkAck, true, 0}, {MarkNone, false, 0}, {MarkNone, true, 0}} {
+		m := NewManager(Rules{Mark: c.mark}, Resources{CPUs: 1})
+		linked(t, m, []Role{Child}, []int{4}, []int{4})
+		j := need("a", Resources{CPUs: 2})
+		j.Placed = c.placed
+		m.dispatch.send(0, &j)
+		if l := &m.dispatch.tables.links[0]; len(l.pending) != c.want || l.sent != 1 {
+			t.Errorf("%v, placed %v: %d remembered of %d sent, want %d of 1", c.mark, c.placed, len(l.pending), l.sent, c.want)
+		}
+	}
+}
