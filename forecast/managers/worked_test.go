@@ -171,3 +171,20 @@ func TestWhatIsRemembered(t *testing.T) {
 		}
 	}
 }
+
+// Above a manager are itself and whom its parent's path names, as long as it has that parent.
+func TestWhoIsAbove(t *testing.T) {
+	m := NewManager(Rules{}, Resources{CPUs: 1})
+	linked(t, m, []Role{Parent}, []int{4}, []int{4})
+	m.heal.name, m.heal.shape.Path = "m", []string{"root", "p"}
+	tables := &m.dispatch.tables
+	for name, want := range map[string]bool{"m": true, "root": true, "p": true, "other": false} {
+		if m.heal.above(name, tables) != want {
+			t.Errorf("%s is above: %v", name, !want)
+		}
+	}
+	m.Down(0, 0)
+	if m.heal.above("root", tables) || !m.heal.above("m", tables) {
+		t.Error("whose parent is lost is still below its root, or not itself")
+	}
+}
