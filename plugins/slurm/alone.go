@@ -9,12 +9,6 @@ import (
 	"gridbroker/batch"
 )
 
-// alone tells whether a row of squeue is of a job that may not run beside another of its
-// name and user (sbatch(1), --dependency=singleton).
-func alone(f []string) bool {
-	return waits(f) && strings.Contains(f[16], "singleton") && !strings.Contains(f[16], "singleton(fulfilled")
-}
-
 // jobNames are what jobs are called, by their ids. A name that holds a line break costs
 // its job nothing else.
 func jobNames(ctx context.Context, s *site) (map[string]string, error) {
@@ -30,7 +24,7 @@ func jobNames(ctx context.Context, s *site) (map[string]string, error) {
 
 // onlyOne makes jobs wait for those of the same name and user that run, and for those that
 // came before them and wait, held ones and all.
-func (c *cluster) onlyOne(jobs []batch.Job, rows map[string][]string) {
+func (c *cluster) onlyOne(jobs []batch.Job, said map[string]*entry) {
 	if len(c.names) == 0 {
 		return
 	}
@@ -55,8 +49,8 @@ func (c *cluster) onlyOne(jobs []batch.Job, rows map[string][]string) {
 			if !j.Started.IsZero() {
 				continue
 			}
-			if f := rows[j.ID]; f != nil && alone(f) {
-				if len(j.After) == 0 && f[15] == "Dependency" {
+			if e := said[j.ID]; e != nil && e.alone() {
+				if len(j.After) == 0 && e.reason == "Dependency" {
 					j.Held = false
 				}
 				j.After = append(j.After, run[:min(len(run), max(room, 64))]...)

@@ -37,8 +37,8 @@ func (h *handed) Queue(ctx context.Context) (batch.State, error) {
 		return batch.State{}, err
 	}
 	waits, suspended := map[string]bool{}, map[string]bool{}
-	for _, f := range c.jobs {
-		waits[f[0]], suspended[f[0]] = f[15] == ours, f[2] == "SUSPENDED"
+	for _, e := range c.jobs {
+		waits[e.id], suspended[e.id] = e.reason == ours, e.state == "SUSPENDED"
 	}
 	h.mu.Lock()
 	h.suspended = suspended

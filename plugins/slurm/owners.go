@@ -22,8 +22,8 @@ const longOwned = 365 * 24 * time.Hour
 // (sbatch(1), --exclusive=user; slurm.conf(5), ExclusiveUser), until the last of these jobs
 // ends. Where a user has no jobs that wait, what is left of the nodes is kept for nobody, as
 // long as each is the user's; else the nodes are the user's as long as the last of them is.
-func (c *cluster) owners(s *batch.State, rows map[string][]string) {
-	nodes := c.ownedNodes(s, rows)
+func (c *cluster) owners(s *batch.State, said map[string]*entry) {
+	nodes := c.ownedNodes(s, said)
 	if len(nodes) == 0 {
 		return
 	}
@@ -59,7 +59,7 @@ func (c *cluster) owners(s *batch.State, rows map[string][]string) {
 }
 
 // ownedNodes lists the nodes that are a user's, in order.
-func (c *cluster) ownedNodes(s *batch.State, rows map[string][]string) []owned {
+func (c *cluster) ownedNodes(s *batch.State, said map[string]*entry) []owned {
 	rest, of := map[string]int{}, map[string]owned{}
 	for i := range s.Nodes {
 		rest[s.Nodes[i].Name] = s.Nodes[i].CPUs
@@ -68,7 +68,7 @@ func (c *cluster) ownedNodes(s *batch.State, rows map[string][]string) []owned {
 		for _, p := range j.Placed {
 			rest[p.Node] -= p.Procs
 		}
-		if f := rows[j.ID]; j.Started.IsZero() || f == nil || f[17] != "USER" {
+		if e := said[j.ID]; j.Started.IsZero() || e == nil || e.sharing != "USER" {
 			continue
 		}
 		until := later(j.Started.Add(j.Requested), s.Now.Add(time.Minute)) // one that outlasts its limit does not for long

@@ -11,22 +11,19 @@ import (
 // hetPass is between two passes of backfill by default, which alone starts heterogeneous jobs.
 const hetPass = 30 * time.Second
 
-// waits tells whether a row of squeue is of a job that waits.
-func waits(f []string) bool { return f[2] == "PENDING" }
-
 // plan is the start that Slurm plans; zero: none.
-func plan(f []string) time.Time {
-	if !waits(f) {
+func (e *entry) plan() time.Time {
+	if !e.waits() {
 		return time.Time{}
 	}
-	return unix(f[9])
+	return unix(e.start)
 }
 
 // asPlanned lets jobs start no sooner than Slurm plans them to where what they ask for has
 // no model: nodes that it names beside others, nodes of several kinds in one job, one type of GPU of nodes that have several,
 // nodes that only the user's own jobs may share, partitions that leave a part of each node
 // to others, and the parts of a heterogeneous job, which start together.
-func (c *cluster) asPlanned(now time.Time, jobs []batch.Job, rows map[string][]string) {
+func (c *cluster) asPlanned(now time.Time, jobs []batch.Job, said map[string]*entry) {
 	mixed, parted := map[string]bool{}, map[string]bool{}
 	for _, n := range c.nodes {
 		if types := gpuTypes(n["Gres"]); len(types) > 1 {
@@ -39,25 +36,25 @@ func (c *cluster) asPlanned(now time.Time, jobs []batch.Job, rows map[string][]s
 		parted[p["PartitionName"]] = atoi(p["MaxCPUsPerNode"]) > 0
 	}
 	for i := range jobs {
-		j, f := &jobs[i], rows[jobs[i].ID]
-		if f == nil || !waits(f) {
+		j, e := &jobs[i], said[jobs[i].ID]
+		if e == nil || !e.waits() {
 			continue
 		}
-		beside := len(j.Within) == 0 && len(list(f[20])) > 0 // it has the nodes that it names, and others
-		odd := beside || strings.Contains(f[13], "*") || f[17] == "USER" || f[17] == "TOPO" || parted[j.Queue] ||
+		beside := len(j.Within) == 0 && len(list(e.requested)) > 0 // it has the nodes that it names, and others
+		odd := beside || strings.Contains(e.features, "*") || e.sharing == "USER" || e.sharing == "TOPO" || parted[j.Queue] ||
 			j.GPUs > 0 && slices.ContainsFunc(j.Features, func(name string) bool { return mixed[name] })
-		if at := plan(f); odd && at.After(now) {
+		if at := e.plan(); odd && at.After(now) {
 			j.Begin = later(j.Begin, at)
-		} else if (f[17] == "USER" || f[17] == "TOPO") && at.IsZero() {
+		} else if (e.sharing == "USER" || e.sharing == "TOPO") && at.IsZero() {
 			j.Exclusive = true // others may have what is free of a node
 		}
 	}
-	together(now, jobs, rows)
+	together(now, jobs, said)
 }
 
 // together lets the parts of a heterogeneous job ("12+0", "12+1") start when the last of them
 // can, by Slurm's plan, and none where one never will.
-func together(now time.Time, jobs []batch.Job, rows map[string][]string) {
+func together(now time.Time, jobs []batch.Job, said map[string]*entry) {
 	type whole struct {
 		start time.Time
 		held  bool
@@ -65,14 +62,14 @@ func together(now time.Time, jobs []batch.Job, rows map[string][]string) {
 	all := map[string]whole{}
 	for i := range jobs {
 		leader, _, ok := strings.Cut(jobs[i].ID, "+")
-		f := rows[jobs[i].ID]
-		if !ok || f == nil || !waits(f) {
+		e := said[jobs[i].ID]
+		if !ok || e == nil || !e.waits() {
 			continue
 		}
 		w := all[leader]
 		w.held = w.held || jobs[i].Held
 		if w.start = later(w.start, now.Add(hetPass)); !w.held {
-			w.start = later(w.start, plan(f))
+			w.start = later(w.start, e.plan())
 		}
 		all[leader] = w
 	}

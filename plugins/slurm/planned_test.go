@@ -29,7 +29,7 @@ func TestAsPlanned(t *testing.T) {
 		for k, v := range c.job {
 			fields[k] = v
 		}
-		x := cluster{jobs: [][]string{rowOf(fields)}, parts: records(c.parts)}
+		x := cluster{jobs: []entry{*entryWith(fields)}, parts: records(c.parts)}
 		j := x.state(now, "c").Jobs[0]
 		if got := j.Begin; c.begin == 0 && !got.IsZero() || c.begin > 0 && got.Unix() != c.begin {
 			t.Errorf("%s: begins %v, want %d", c.name, got, c.begin)
@@ -40,14 +40,16 @@ func TestAsPlanned(t *testing.T) {
 	}
 }
 
-// rowOf is a row of squeue out of what differs from a plain pending job.
-func rowOf(fields map[byte]string) (list []string) {
-	for _, letter := range []byte(queueColumns) {
+// entryWith is an entry of squeue out of what differs from a plain pending job.
+func entryWith(fields map[byte]string) *entry {
+	row := make([]string, len(queueColumns))
+	for i, letter := range []byte(queueColumns) {
 		v, ok := fields[letter]
 		if !ok {
 			v = plainRow[letter]
 		}
-		list = append(list, v)
+		row[i] = v
 	}
-	return list
+	e := entryOf(row)
+	return &e
 }

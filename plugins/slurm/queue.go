@@ -16,7 +16,7 @@ import (
 // cluster is what the commands say, before it is put into anybody's terms.
 type cluster struct {
 	nodes, parts, reserved []map[string]string
-	jobs                   [][]string // rows of squeue
+	jobs                   []entry
 	// How many tasks of an array may run at once, by its id: the "%2" of "1-6%2".
 	arrays   map[string]int
 	asked    map[string]demand // by job; of the waiting tasks of an array by its id
@@ -30,12 +30,12 @@ func (s *site) read(ctx context.Context) (c cluster, err error) {
 	if c, err = s.look(ctx); err != nil {
 		return c, err
 	}
-	if slices.ContainsFunc(c.jobs, alone) {
+	if slices.ContainsFunc(c.jobs, func(e entry) bool { return e.alone() }) {
 		if c.names, err = jobNames(ctx, s); err != nil {
 			return c, err
 		}
 	}
-	if slices.ContainsFunc(c.jobs, func(f []string) bool { return waits(f) && len(list(f[22])) > 0 }) {
+	if slices.ContainsFunc(c.jobs, func(e entry) bool { return e.waits() && len(list(e.licences)) > 0 }) {
 		c.licences, err = licences(ctx, s)
 	}
 	return c, err
@@ -53,7 +53,7 @@ func (s *site) look(ctx context.Context) (c cluster, err error) {
 	}
 	ask.Go(func() error {
 		return s.rows(ctx, sep, len(queueColumns), func(f []string) error {
-			c.jobs = append(c.jobs, f)
+			c.jobs = append(c.jobs, entryOf(f))
 			return nil
 		}, "squeue", "--noheader", "--array", "--format="+columns(queueColumns))
 	})
@@ -92,8 +92,8 @@ func (c cluster) state(now time.Time, name string) batch.State {
 		}
 	}
 	on, gpus := maxOn, mostGPUs(state.Nodes)
-	for _, f := range c.jobs {
-		if j, ok := queuedJob(f, on); ok {
+	for i := range c.jobs {
+		if j, ok := queuedJob(&c.jobs[i], on); ok {
 			on -= len(j.Placed)
 			j.ArrayLimit = c.arrays[j.Array]
 			c.remember(&j, gpus)
@@ -104,31 +104,22 @@ func (c cluster) state(now time.Time, name string) batch.State {
 	throttled(state.Jobs, c.jobs)
 	onTasks(state.Jobs)
 	delayed(now, state.Jobs)
-	rows := rowsOf(c.jobs)
-	c.onlyOne(state.Jobs, rows)
-	c.asPlanned(now, state.Jobs, rows)
-	c.takeTurns(now, state.Jobs, rows)
+	said := entriesByJob(c.jobs)
+	c.onlyOne(state.Jobs, said)
+	c.asPlanned(now, state.Jobs, said)
+	c.takeTurns(now, state.Jobs, said)
 	place(state.Jobs, c.nodes, nil)
-	c.owners(&state, rows)
+	c.owners(&state, said)
 	return state
-}
-
-// rowsOf are squeue's rows by job.
-func rowsOf(rows [][]string) map[string][]string {
-	of := make(map[string][]string, len(rows))
-	for _, f := range rows {
-		of[f[0]] = f
-	}
-	return of
 }
 
 // throttled finds the limit of arrays of which a single task is left, which squeue
 // prints without: where Slurm says that this task waits for the limit, as many run
 // as may.
-func throttled(jobs []batch.Job, rows [][]string) {
+func throttled(jobs []batch.Job, entries []entry) {
 	waits, running := map[string]bool{}, map[string]int{}
-	for _, f := range rows {
-		if array, _, ok := strings.Cut(f[0], "_"); ok && f[15] == "JobArrayTaskLimit" {
+	for _, e := range entries {
+		if array, _, ok := strings.Cut(e.id, "_"); ok && e.reason == "JobArrayTaskLimit" {
 			waits[array] = true
 		}
 	}
@@ -326,54 +317,50 @@ func admitted(s string) []string {
 	return slices.DeleteFunc(list(s), func(name string) bool { return strings.HasPrefix(name, "-") })
 }
 
-// queueColumns are squeue's letters: id, partition, state, CPUs, nodes, memory,
-// GRES, limit, submitted, start, priority, user, account, features, node list,
-// reason, dependencies, sharing, reservation, QOS, nodes asked for, nodes not wanted, licences.
-const queueColumns = "iPTCDmblVSQuafNrEhvqnxW"
-
-func queuedJob(f []string, room int) (batch.Job, bool) {
+// queuedJob is a job as the engine has it; of one that runs room bounds the nodes that are listed.
+func queuedJob(e *entry, room int) (batch.Job, bool) {
 	j := batch.Job{
-		ID: f[0], User: f[11], Group: f[12], Account: f[12], Procs: max(1, atoi(f[3])), Nodes: nodeCount(f[4]), GPUs: gpus(f[6]),
-		Submitted: unix(f[8]), Features: append(splitFeatures(f[13]), gpuTypes(f[6])...), After: dependencies(f[16]), Exclusive: f[17] == "NO", QOS: f[19],
+		ID: e.id, User: e.user, Group: e.account, Account: e.account, Procs: max(1, atoi(e.cpus)), Nodes: nodeCount(e.nodes), GPUs: gpus(e.gres),
+		Submitted: unix(e.submitted), Features: append(splitFeatures(e.features), gpuTypes(e.gres)...), After: dependencies(e.dependency), Exclusive: e.sharing == "NO", QOS: e.qos,
 	}
-	if names := strings.Split(f[1], ","); len(names) > 0 {
+	if names := strings.Split(e.partitions, ","); len(names) > 0 {
 		j.Queue, j.Also = names[0], names[1:]
 	}
-	if array, _, ok := strings.Cut(f[0], "_"); ok {
+	if array, _, ok := strings.Cut(e.id, "_"); ok {
 		j.Array = array
 	}
-	if f[18] != "(null)" && f[18] != "N/A" {
-		j.Reservation = f[18]
+	if e.reservation != "(null)" && e.reservation != "N/A" {
+		j.Reservation = e.reservation
 	}
-	j.Requested, _ = duration(f[7])
-	j.Priority, _ = strconv.ParseFloat(f[10], 64)
-	if mb, perCPU, ok := megabytes(f[5]); ok {
+	j.Requested, _ = duration(e.limit)
+	j.Priority, _ = strconv.ParseFloat(e.priority, 64)
+	if mb, perCPU, ok := megabytes(e.memory); ok {
 		if !perCPU {
 			mb = mb * float64(max(1, j.Nodes)) / float64(j.Procs)
 		}
 		j.Memory = int64(mb)
 	}
-	switch f[2] {
+	switch e.state {
 	case "PENDING", "CONFIGURING":
-		never := neverStarts(f[15]) && (len(j.Also) == 0 || !strings.HasPrefix(f[15], "Partition")) // of one of its queues
-		j.Held = never || f[15] == "Dependency" && len(j.After) == 0                                // singleton, for one
-		if f[15] == "BeginTime" {
-			j.Begin = unix(f[9])
+		never := neverStarts(e.reason) && (len(j.Also) == 0 || !strings.HasPrefix(e.reason, "Partition")) // of one of its queues
+		j.Held = never || e.reason == "Dependency" && len(j.After) == 0                                   // singleton, for one
+		if e.reason == "BeginTime" {
+			j.Begin = unix(e.start)
 		}
 		if j.Nodes == 1 && j.Procs > 1 {
 			j.Nodes = 0 // Slurm's own guess; it takes more where one has no room
 		}
-		j.Without = hosts(f[21])
-		if names := hosts(f[20]); len(names) >= j.Nodes { // else there are others beside them
+		j.Without = hosts(e.excluded)
+		if names := hosts(e.requested); len(names) >= j.Nodes { // else there are others beside them
 			j.Within = names
 		}
 		return j, true
 	case "RUNNING", "COMPLETING", "SUSPENDED", "RESIZING", "SIGNALING", "STAGE_OUT", "STOPPED":
-		if j.Started = unix(f[9]); j.Started.IsZero() {
+		if j.Started = unix(e.start); j.Started.IsZero() {
 			return j, false
 		}
 		j.After = nil
-		j.Placed = spread(hostsWithin(f[14], min(room, maxHosts, j.Procs)), j.Procs)
+		j.Placed = spread(hostsWithin(e.nodeList, min(room, maxHosts, j.Procs)), j.Procs)
 		return j, true
 	}
 	return j, false

@@ -15,7 +15,7 @@ var plainRow = map[byte]string{'i': "7", 'P': "short", 'T': "PENDING", 'C': "1",
 // job makes a row of squeue out of what differs from a plain pending job.
 func job(t *testing.T, fields map[byte]string) batch.Job {
 	t.Helper()
-	j, ok := queuedJob(rowOf(fields), maxOn)
+	j, ok := queuedJob(entryWith(fields), maxOn)
 	if !ok {
 		t.Fatalf("%v is no job", fields)
 	}
@@ -164,16 +164,11 @@ func TestReservationFlags(t *testing.T) {
 // The limit of an array of which one task is left is the number that run, where
 // Slurm says that it waits for that.
 func TestThrottled(t *testing.T) {
-	row := func(id, reason string) []string {
-		f := make([]string, len(queueColumns))
-		f[0], f[15] = id, reason
-		return f
-	}
 	for reason, want := range map[string]int{"JobArrayTaskLimit": 2, "Resources": 0} {
 		jobs := []batch.Job{
 			{ID: "9_3", Array: "9"}, {ID: "9_1", Array: "9", Started: time.Unix(1, 0)}, {ID: "9_2", Array: "9", Started: time.Unix(1, 0)}, {ID: "7"},
 		}
-		throttled(jobs, [][]string{row("9_3", reason), row("9_1", "None"), row("9_2", "None"), row("7", reason)})
+		throttled(jobs, []entry{{id: "9_3", reason: reason}, {id: "9_1", reason: "None"}, {id: "9_2", reason: "None"}, {id: "7", reason: reason}})
 		for i, j := range jobs {
 			if j.ArrayLimit != want && i < 3 || i == 3 && j.ArrayLimit != 0 {
 				t.Errorf("%s: %s has limit %d", reason, j.ID, j.ArrayLimit)

@@ -26,15 +26,15 @@ type holder struct {
 }
 
 // takeTurns makes jobs wait for those that have what they wait for, and who waits behind
-// them for the same, in order of priority. rows are those of squeue, by job.
-func (c *cluster) takeTurns(now time.Time, jobs []batch.Job, rows map[string][]string) {
+// them for the same, in order of priority. said is what squeue says, by job.
+func (c *cluster) takeTurns(now time.Time, jobs []batch.Job, said map[string]*entry) {
 	t := turns{now, map[string][]holder{}, map[string]int{}}
 	c.licensed(&t)
 	order := make([]int, len(jobs))
 	for i := range order {
 		order[i] = i
-		if f := rows[jobs[i].ID]; jobs[i].Started.IsZero() && f != nil {
-			for what := range wants(&jobs[i], f[22], limited(f[15])) {
+		if e := said[jobs[i].ID]; jobs[i].Started.IsZero() && e != nil {
+			for what := range wants(&jobs[i], e.licences, limited(e.reason)) {
 				t.have[what] = nil
 			}
 		}
@@ -48,14 +48,14 @@ func (c *cluster) takeTurns(now time.Time, jobs []batch.Job, rows map[string][]s
 	})
 	for _, i := range order {
 		if j := &jobs[i]; !j.Started.IsZero() {
-			for what, amount := range wants(j, rows[j.ID][22], everything) {
+			for what, amount := range wants(j, said[j.ID].licences, everything) {
 				t.holds(what, holder{j.ID, amount, j.Started.Add(j.Requested)})
 			}
 		}
 	}
 	for _, i := range order {
 		if j := &jobs[i]; j.Started.IsZero() && !j.Held && len(j.After) == 0 && j.Begin.IsZero() {
-			t.wait(j, wants(j, rows[j.ID][22], everything))
+			t.wait(j, wants(j, said[j.ID].licences, everything))
 		}
 	}
 }

@@ -22,7 +22,7 @@ func TestTurns(t *testing.T) {
 	}
 	c := cluster{}
 	for line := range strings.Lines(string(text)) {
-		c.jobs = append(c.jobs, strings.Split(strings.TrimSuffix(line, ";\n"), ";"))
+		c.jobs = append(c.jobs, entryOf(strings.Split(strings.TrimSuffix(line, ";\n"), ";")))
 	}
 	want := map[string]string{"39": "[{37 end}]", "40": "[{38 end}]", "42": "[{41 end}]", "43": "[{42 end}]",
 		"45": "[{44 end}]", "46": "[{45 end}]", "49": "[{47 end}]", "50": "[{48 end}]"}
@@ -68,22 +68,22 @@ func TestTurnsWithSomeLeft(t *testing.T) {
 	now := time.Unix(1795729638, 0)
 	c := cluster{licences: []licence{{"l", 1}}}
 	jobs := []batch.Job{{ID: "1", Started: now, Requested: time.Hour}, {ID: "2", Started: now, Requested: 2 * time.Hour}}
-	rows := map[string][]string{"1": rowOf(map[byte]string{'W': "l:1"}), "2": rowOf(map[byte]string{'W': "l:1"})}
+	said := map[string]*entry{"1": {licences: "l:1"}, "2": {licences: "l:1"}}
 	for id, wants := range []string{3: "l:3", "l:2", "l:1", "l:1"} {
 		if wants != "" {
 			id := fmt.Sprint(id)
 			jobs = append(jobs, batch.Job{ID: id, Requested: time.Hour, Priority: 9})
-			rows[id] = rowOf(map[byte]string{'i': id, 'W': wants})
+			said[id] = &entry{id: id, licences: wants}
 		}
 	}
 	for _, only := range [][2]string{{"3", "[{1 end 0s} {2 end 0s}]"}, {"4", "[{1 end 0s}]"}, {"5", "[]"}} {
 		list := append(slices.Clone(jobs[:2]), jobs[atoi(only[0])-1])
-		c.takeTurns(now, list, rows)
+		c.takeTurns(now, list, said)
 		if got := fmt.Sprint(list[2].After); got != only[1] {
 			t.Errorf("%s alone waits for %s, want %s", only[0], got, only[1])
 		}
 	}
-	c.takeTurns(now, jobs, rows)
+	c.takeTurns(now, jobs, said)
 	if got := fmt.Sprint(jobs[4].After); got != "[]" {
 		t.Errorf("5 waits for %s", got) // 3 and 4 cannot have what is left
 	}

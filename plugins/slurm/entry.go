@@ -1,0 +1,52 @@
+package slurm
+
+import "strings"
+
+// entry is a row of squeue: what it says of one job, in its own words.
+type entry struct {
+	id, partitions, state     string
+	cpus, nodes, memory, gres string
+	limit, submitted, start   string
+	priority                  string
+	user, account             string
+	features                  string
+	nodeList                  string // of one that runs
+	reason                    string
+	dependency                string
+	sharing                   string // "NO": none; "USER": with jobs of its user
+	reservation, qos          string
+	requested, excluded       string // nodes
+	licences                  string
+}
+
+// queueColumns are squeue's letters (squeue(1), --format), as they stand in entryOf.
+const queueColumns = "iPTCDmblVSQuafNrEhvqnxW"
+
+// entryOf is the entry of a row with queueColumns.
+func entryOf(row []string) (e entry) {
+	for i, to := range [len(queueColumns)]*string{
+		&e.id, &e.partitions, &e.state, &e.cpus, &e.nodes, &e.memory, &e.gres, &e.limit, &e.submitted, &e.start, &e.priority, &e.user,
+		&e.account, &e.features, &e.nodeList, &e.reason, &e.dependency, &e.sharing, &e.reservation, &e.qos, &e.requested, &e.excluded, &e.licences,
+	} {
+		*to = row[i]
+	}
+	return e
+}
+
+// waits tells whether a job waits.
+func (e *entry) waits() bool { return e.state == "PENDING" }
+
+// alone tells whether a job may not run beside another of its name and user (sbatch(1),
+// --dependency=singleton).
+func (e *entry) alone() bool {
+	return e.waits() && strings.Contains(e.dependency, "singleton") && !strings.Contains(e.dependency, "singleton(fulfilled")
+}
+
+// entriesByJob are those of squeue by job.
+func entriesByJob(list []entry) map[string]*entry {
+	of := make(map[string]*entry, len(list))
+	for i := range list {
+		of[list[i].id] = &list[i]
+	}
+	return of
+}
