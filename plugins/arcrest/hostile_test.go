@@ -403,7 +403,11 @@ func TestAnswersThatDrip(t *testing.T) {
 			check(t, err)
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
-			err = c.ask(ctx, b, cl)
+			for range 3 { // a busy machine may not even begin to answer in time
+				if err = c.ask(ctx, b, cl); err == nil || name == "refusal" || errors.Is(err, plugins.ErrSlow) {
+					break
+				}
+			}
 			if ctx.Err() != nil || err == nil || name != "refusal" && !errors.Is(err, plugins.ErrSlow) {
 				t.Errorf("%v", err)
 			}
