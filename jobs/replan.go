@@ -65,8 +65,8 @@ func gainOf(stay, move estimate) float64 {
 
 // stay is the expected time to completion of a job where it is. A newcomer would
 // have to wait as long at least; and by what was foreseen when it was sent, what
-// is left of that. Of one that should have ended by now, it is as long again as
-// it has waited: what is late stays late.
+// is left of that, with as large a part of it in error as of the newcomer's. Of one that should
+// have ended by now, it is as long again as it has waited: what is late stays late.
 func stay(r *Record, there *rank.Ranked, now time.Time) (estimate, bool) {
 	waited := now.Sub(r.Submitted).Seconds()
 	left := math.Inf(1)
@@ -80,7 +80,10 @@ func stay(r *Record, there *rank.Ranked, now time.Time) (estimate, bool) {
 	if !ok {
 		return estimate{}, false
 	}
-	return estimate{seconds: min(fresh, left), sigma: waitError(*there)}, true
+	if left < fresh { // an error of hours is none of minutes
+		return estimate{seconds: left, sigma: waitError(*there) * left / fresh}, true
+	}
+	return estimate{seconds: fresh, sigma: waitError(*there)}, true
 }
 
 // waitError is the standard deviation of an estimate without that of the run time:

@@ -82,6 +82,15 @@ func TestReplanMovesOnce(t *testing.T) {
 	}
 }
 
+// The worse and the less sure it is what a newcomer would wait for, the less it keeps a job: what is left of its own
+// wait is not as unsure as that.
+func TestReplanFromALongQueue(t *testing.T) {
+	q := newQueueing(t)
+	if q.run(t, time.Hour); q.os[0].Resource != "two" {
+		t.Errorf("after an hour it is at %s", q.os[0].Resource)
+	}
+}
+
 // A place that looks best and is not known to run jobs neither draws a job out of a
 // queue nor keeps it from going to the best of those that are.
 func TestReplanToWhatIsKnown(t *testing.T) {
