@@ -221,13 +221,13 @@ func TestScriptIsCancelled(t *testing.T) {
 				node, requests = scriptNode(t, "A", nil, script, ""), 1
 			}
 			rs := submit(t, s.Controller, []*glue.Resource{site("a")}, &jdl.JobSet{Kind: jdl.DAG, Jobs: []*jdl.Job{node}})
-			cancelled := make(chan error, 1)
+			id, cancelled := rs[0].ID, make(chan error, 1)
 			go func() {
 				for s.said(t, "pid") == "" {
 					time.Sleep(5 * time.Millisecond)
 				}
 				other := newController(func(c *jobs.Controller) { c.Registry, c.Store = s.Registry, s.Store })
-				found, err := s.Store.Find(context.Background(), []string{rs[0].ID})
+				found, err := s.Store.Find(context.Background(), []string{id})
 				if err == nil {
 					os := jobs.Outcomes(found)
 					err = errors.Join(other.Cancel(context.Background(), os), os[0].Err)
