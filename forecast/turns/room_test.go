@@ -74,6 +74,7 @@ func TestRoom(t *testing.T) {
 			t.Errorf("who comes has %d bytes after %v, %v", n, time.Since(began), err)
 		}
 		honest.Whole()
+		synctest.Wait()
 		select {
 		case <-large:
 		default:
