@@ -16,7 +16,7 @@ const lookAgain = time.Second
 // written anew since, that of now. New files that cannot be used, or do not go together, are
 // told once, and the pair before them is shown until they can.
 func KeyPair(env Env, certFile, keyFile string, tell func(error)) (own func() *tls.Certificate, err error) {
-	k := &keyPair{env: env, cert: certFile, key: keyFile, tell: tell, looked: env.now(), was: stampsOf(certFile, keyFile)}
+	k := &keyPair{env: env, cert: certFile, key: keyFile, tell: tell, looked: env.now(), was: look(certFile, keyFile)}
 	if k.pair, err = k.read(); err != nil {
 		return nil, err
 	}
@@ -31,29 +31,25 @@ type keyPair struct {
 	mu        sync.Mutex
 	pair      *tls.Certificate
 	looked    time.Time
-	was       [2]stamp
+	was       [2]os.FileInfo
 	doubtful  bool // the files could not be used, and may have been seen half written
 	told      bool
 }
 
-// stamp is what changes when a file is written anew; the zero value is that of none.
-type stamp struct {
-	file     os.FileInfo
-	modified time.Time
-	size     int64
-}
-
-func (s stamp) same(o stamp) bool {
-	return s.size == o.size && s.modified.Equal(o.modified) && (s.file == nil) == (o.file == nil) && (s.file == nil || os.SameFile(s.file, o.file))
-}
-
-func stampsOf(files ...string) (list [2]stamp) {
+// look is what files are found to be, nil where there is none: by that one sees that they were written anew.
+func look(files ...string) (list [2]os.FileInfo) {
 	for i, name := range files {
-		if info, err := os.Stat(name); err == nil {
-			list[i] = stamp{info, info.ModTime(), info.Size()}
-		}
+		list[i], _ = os.Stat(name)
 	}
 	return list
+}
+
+// same tells whether a file is as it was.
+func same(is, was os.FileInfo) bool {
+	if is == nil || was == nil {
+		return is == was
+	}
+	return os.SameFile(is, was) && is.Size() == was.Size() && is.ModTime().Equal(was.ModTime())
 }
 
 func (k *keyPair) current() *tls.Certificate {
@@ -64,8 +60,8 @@ func (k *keyPair) current() *tls.Certificate {
 		return k.pair
 	}
 	k.looked = now
-	is := stampsOf(k.cert, k.key)
-	changed := !is[0].same(k.was[0]) || !is[1].same(k.was[1])
+	is := look(k.cert, k.key)
+	changed := !same(is[0], k.was[0]) || !same(is[1], k.was[1])
 	if !changed && !k.doubtful {
 		return k.pair
 	}

@@ -80,10 +80,11 @@ func stay(r *Record, there *rank.Ranked, now time.Time) (estimate, bool) {
 	if !ok {
 		return estimate{}, false
 	}
+	e := estimate{seconds: fresh, sigma: waitError(*there)}
 	if left < fresh { // an error of hours is none of minutes
-		return estimate{seconds: left, sigma: waitError(*there) * left / fresh}, true
+		e = estimate{seconds: left, sigma: e.sigma * left / fresh}
 	}
-	return estimate{seconds: fresh, sigma: waitError(*there)}, true
+	return e, true
 }
 
 // waitError is the standard deviation of an estimate without that of the run time:

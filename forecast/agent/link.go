@@ -103,6 +103,7 @@ func AskReplicas(ctx context.Context, a *Agent, tell func(replica string, err er
 	}
 }
 
+// known asks one of them.
 func known(ctx context.Context, a *Agent, replica string) error {
 	text, err := web{a}.askAt(ctx, replica+"/v1/ping", askTime/3, http.MethodGet, nil)
 	if err != nil {
@@ -124,6 +125,7 @@ func known(ctx context.Context, a *Agent, replica string) error {
 	return nil
 }
 
+// askAt sends one request, and waits for its answer for so long.
 func (a web) askAt(ctx context.Context, at string, patience time.Duration, method string, body []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

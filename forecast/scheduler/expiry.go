@@ -38,18 +38,23 @@ func (h handle) expiries(ctx context.Context, only ...string) (all authorities, 
 	err = h.rows(ctx, func(scan func(...any) error) error {
 		var owner string
 		var size int
-		a := authority{lack: errExpired}
-		err := scan(&owner, &a.until, &a.named, &size)
-		if size <= sealSize {
-			a.lack = errUnshown
-		}
-		all.of[owner] = a
+		var until, named int64
+		err := scan(&owner, &until, &named, &size)
+		all.of[owner] = authorityOf(until, named, size)
 		return err
 	}, "select owner, expires, attributes, length(body) from credential where $1 = '' or owner = $1", strings.Join(only, ""))
 	if err == nil {
 		all.vouched, err = vouchers(ctx, h, only...)
 	}
 	return all, err
+}
+
+// authorityOf is that of what is kept of a user, by its size: one who shows tokens has delegated nothing.
+func authorityOf(until, named int64, size int) authority {
+	if size <= sealSize {
+		return authority{until: until, lack: errUnshown}
+	}
+	return authority{until, errExpired, named}
 }
 
 // toBegin is the authority as jobs are begun by it.

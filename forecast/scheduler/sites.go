@@ -167,10 +167,7 @@ func (c sealed) over(now time.Time) error {
 	if c.body == nil {
 		return nil
 	}
-	if len(c.body) <= sealSize {
-		return authority{until: c.expires, lack: errUnshown}.over(now.Unix())
-	}
-	return authority{c.expires, errExpired, c.named}.toBegin().over(now.Unix())
+	return authorityOf(c.expires, c.named, len(c.body)).toBegin().over(now.Unix())
 }
 
 // credentials reads those of some users.
