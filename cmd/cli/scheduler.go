@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -169,7 +170,7 @@ func openSchedulerFile(d *deps, file string) (schedulerConfig, *scheduler.Store,
 }
 
 func schedulerInitCmd(d *deps, file *string) *cobra.Command {
-	database, restored := "", false
+	database, restored, newKey := "", false, false
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Make a configuration, a key and the database, or bring the database up to date",
@@ -179,7 +180,11 @@ to this program's version. It changes nothing that is there.
 
 With --restored it notes that the database is an older copy brought back: jobs
 that were sent since are looked for at their sites before they are sent again.
-Say it before any replica is started.`,
+Say it before any replica is started.
+
+The database notes the key that it is used with; all replicas have a copy of that
+one. With --new-key it takes the key of this configuration, where the one of
+before is lost: users delegate their proxies anew.`,
 		Example: `  grid scheduler init --file /etc/grid/scheduler.toml --database postgres://grid@db/grid
   grid scheduler init --file /etc/grid/scheduler.toml --restored`,
 		Args: usageArgs(cobra.NoArgs),
@@ -187,12 +192,18 @@ Say it before any replica is started.`,
 			if err := runSchedulerInit(d, *file, database); err != nil {
 				return err
 			}
-			_, s, err := openSchedulerFile(d, *file)
+			c, s, err := openSchedulerFile(d, *file)
 			if err != nil {
 				return err
 			}
 			defer s.Close()
 			if err := s.Migrate(cmd.Context()); err != nil {
+				return err
+			}
+			if newKey {
+				err = scheduler.TakeKey(cmd.Context(), s)
+			}
+			if err = cmp.Or(err, checkKey(cmd.Context(), c, s)); err != nil {
 				return err
 			}
 			fmt.Fprintf(d.env.Err, "grid: the database is up to date\n")
@@ -204,10 +215,20 @@ Say it before any replica is started.`,
 	}
 	cmd.Flags().StringVar(&database, "database", "sqlite:scheduler.db", "for a new configuration: sqlite:`FILE`, or postgres://USER@HOST/NAME")
 	cmd.Flags().BoolVar(&restored, "restored", false, "the database is an older copy, brought back")
+	cmd.Flags().BoolVar(&newKey, "new-key", false, "the key of before is lost: what was encrypted with it is given up")
 	return cmd
 }
 
-// firstScheduler writes what is not there yet.
+// checkKey tells whether this configuration has the key of the database.
+func checkKey(ctx context.Context, c schedulerConfig, s *scheduler.Store) error {
+	err := scheduler.CheckKey(ctx, s)
+	if errors.Is(err, scheduler.ErrOtherKey) {
+		return fmt.Errorf("%s: key_file %s: %w; where it is lost: grid scheduler init --new-key", c.place("key_file"), c.KeyFile, err)
+	}
+	return err
+}
+
+// runSchedulerInit writes what is not there yet.
 func runSchedulerInit(d *deps, file, database string) error {
 	path := abs(d, file)
 	dir := filepath.Dir(path)

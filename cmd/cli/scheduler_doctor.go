@@ -48,6 +48,9 @@ func runSchedulerDoctor(ctx context.Context, d *deps, file string) error {
 		return &exitError{exitFailed, errReported}
 	}
 	say(true, "database %s, schema of this program", scheduler.Redacted(c.Database))
+	if err := checkKey(ctx, c, store); err != nil {
+		say(false, "key: %v", err)
+	}
 	if err := store.Room(); err != nil {
 		say(false, "disk of the database: %v", err)
 	}

@@ -40,6 +40,9 @@ func runSchedulerServe(ctx context.Context, d *deps, file string) error {
 	if err := store.Check(ctx); err != nil {
 		return err
 	}
+	if err := checkKey(ctx, c, store); err != nil {
+		return err
+	}
 	opened := &asUsers{a: d, of: map[string]userBackends{}}
 	defer opened.close()
 	if _, err := opened.registry("", nil); err != nil {

@@ -113,6 +113,40 @@ func TestHungLeader(t *testing.T) {
 	}
 }
 
+// A database is used with one key, and says so to who comes with another. Where the first is lost it takes the
+// other when that is asked for; what a user delegated stays there, unread, so that nothing is done as somebody else.
+func TestKeyOfTheDatabase(t *testing.T) {
+	for name, dsn := range map[string]string{"sqlite": sqliteDSN(t), "postgres": postgresDSN(t)} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, dsn, 1, 0, 4)
+			other, _ := NewSeal(NewKey())
+			if err := CheckKey(t.Context(), w.store); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.store.KeepCredential(t.Context(), "alice", []byte("a proxy"), w.now.Add(time.Hour), time.Time{}); err != nil {
+				t.Fatal(err)
+			}
+			w.store.seal = other
+			if err := CheckKey(t.Context(), w.store); !errors.Is(err, ErrOtherKey) {
+				t.Errorf("with another key: %v", err)
+			}
+			if err := TakeKey(t.Context(), w.store); err != nil {
+				t.Fatal(err)
+			}
+			if err := CheckKey(t.Context(), w.store); err != nil {
+				t.Error(err)
+			}
+			list, err := credentials(t.Context(), w.store, []string{"alice"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := list["alice"].open(other, "alice", w.now); !errors.Is(err, errOtherKey) {
+				t.Errorf("a proxy that was given before: %v", err)
+			}
+		})
+	}
+}
+
 // The schema is brought one version further while a replica of this version
 // works; what is there stays. One that is two versions behind says so.
 func TestRollingUpgrade(t *testing.T) {
