@@ -156,7 +156,9 @@ type Pong struct {
 	Versions  []string      `json:"versions"`
 	Identity  string        `json:"identity"` // as whom the endpoint sees us; "" when it does not say
 	LetIn     bool          `json:"let_in"`
-	Said      string        `json:"said"` // the endpoint's own words when not let in
+	Rights    []string      `json:"rights"` // what we may do there that not everybody may
+	Leads     bool          `json:"leads"`  // of several replicas the one that plans
+	Said      string        `json:"said"`   // the endpoint's own words when not let in
 	Latency   time.Duration `json:"latency"`
 }
 

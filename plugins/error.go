@@ -1,6 +1,7 @@
 package plugins
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -36,6 +37,9 @@ func (k Kind) String() string {
 	}
 	return "unknown"
 }
+
+// ErrNoRight is the cause where a service knows who asks, and lets somebody else do what is asked.
+var ErrNoRight = errors.New("not allowed")
 
 // Error is a back-end's failure, with the server's own words.
 type Error struct {

@@ -20,7 +20,7 @@ func findingOf(d *deps, endpoint string, err error) *credential.Finding {
 		return f
 	}
 	e, ok := errors.AsType[*plugins.Error](err)
-	if !ok || e.Kind != plugins.Credential || set == nil {
+	if !ok || e.Kind != plugins.Credential || errors.Is(err, plugins.ErrNoRight) || set == nil {
 		return nil
 	}
 	f := &credential.Finding{ID: "credential.absent", Severity: credential.Problem, Subject: endpoint, What: "there is nothing to be let in with", Mend: "grid auth proxy, or grid auth login"}

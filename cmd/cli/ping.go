@@ -21,7 +21,9 @@ type pong struct {
 	Versions  []string `json:"versions,omitempty"`
 	Identity  string   `json:"identity,omitempty"` // as whom we present ourselves
 	LetIn     bool     `json:"let_in"`
-	Said      string   `json:"said,omitempty"` // the service's words when it does not
+	Rights    []string `json:"rights,omitempty"` // what we may do there that not everybody may
+	Leads     bool     `json:"leads,omitempty"`  // of several replicas the one that plans
+	Said      string   `json:"said,omitempty"`   // the service's words when it does not
 	Seconds   float64  `json:"latency_seconds,omitempty"`
 	Error     string   `json:"error,omitempty"`
 	err       error
@@ -35,7 +37,8 @@ func pingCmd(d *deps) *cobra.Command {
 		Long: `Asks each computing element for the versions of its interface, which everybody
 is told, and for the list of your jobs, which it gives only to those who may
 submit. Shows what it said, and as whom you were presented to it. A central
-scheduler is asked by the URL that --via takes.
+scheduler is asked by the URL that --via takes, and tells whether you administer it,
+for which clusters you speak, and whether this replica leads.
 
 The exit code is 0 when all are up and let you in, 4 when one is up and does not
 let you in, 1 when one is down.`,
@@ -114,7 +117,7 @@ func pingOne(ctx context.Context, d *deps, reg *plugins.Registry, url string) po
 		got.Said = fmt.Sprintf("no credential was shown: %s [%s], mend: %s", f.What, f.ID, f.Mend)
 	}
 	return pong{URL: url, Up: true, Interface: got.Interface, Versions: got.Versions, Identity: got.Identity,
-		LetIn: got.LetIn, Said: got.Said, Seconds: got.Latency.Seconds()}
+		LetIn: got.LetIn, Rights: got.Rights, Leads: got.Leads, Said: got.Said, Seconds: got.Latency.Seconds()}
 }
 
 // pingerFor chooses by the URL's scheme.
@@ -149,13 +152,20 @@ func printPong(d *deps, p pong) {
 		return
 	}
 	speaks := foreign.Text(strings.Join(append([]string{p.Interface}, p.Versions...), " "))
-	fmt.Fprintf(out, "%s\n  up: %s, answered in %.0f ms\n", foreign.Text(p.URL), speaks, p.Seconds*1000)
+	leads := ""
+	if p.Leads {
+		leads = ", leads"
+	}
+	fmt.Fprintf(out, "%s\n  up: %s, answered in %.0f ms%s\n", foreign.Text(p.URL), speaks, p.Seconds*1000, leads)
 	who := ""
 	if p.Identity != "" {
 		who = " as " + foreign.Text(p.Identity)
 	}
 	if p.LetIn {
 		fmt.Fprintf(out, "  let in%s\n", who)
+		if len(p.Rights) > 0 {
+			fmt.Fprintf(out, "  may: %s\n", foreign.Text(strings.Join(p.Rights, ", ")))
+		}
 		return
 	}
 	fmt.Fprintf(out, "  not let in%s: %s\n", who, foreign.Message(p.Said))

@@ -242,6 +242,9 @@ func (c *client) verdict(op string, resp *http.Response, text []byte) error {
 		e.Err = errGone
 	case http.StatusUnauthorized, http.StatusForbidden:
 		e.Kind = plugins.Credential
+		if resp.StatusCode == http.StatusForbidden {
+			e.Err = plugins.ErrNoRight
+		}
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		if resp.StatusCode == http.StatusTooManyRequests {
 			e.Err = errBusy

@@ -259,6 +259,7 @@ func (b *Backend) Why(ctx context.Context, h plugins.Handle) ([]string, error) {
 // What a scheduler says of itself: so many versions, and so many bytes of each word.
 const (
 	maxVersions = 16
+	maxSites    = 64
 	maxWord     = 1 << 10
 )
 
@@ -277,6 +278,7 @@ func (b *Backend) Ping(ctx context.Context, endpoint string) (plugins.Pong, erro
 		LetIn     bool     `json:"let_in"`
 		Admin     bool     `json:"admin"`
 		Sites     []string `json:"sites"`
+		Leads     bool     `json:"leads"`
 	}
 	began := time.Now()
 	if err := c.do(ctx, "ping", "GET", "/v1/ping", nil, &out); err != nil {
@@ -286,10 +288,22 @@ func (b *Backend) Ping(ctx context.Context, endpoint string) (plugins.Pong, erro
 	for i, v := range p.Versions {
 		p.Versions[i] = clipped(v)
 	}
+	p.Leads, p.Rights = out.Leads, rights(out.Admin, out.Sites)
 	if !p.LetIn {
 		p.Said = "it does not know this credential"
 	}
 	return p, nil
+}
+
+// rights says what somebody may do at a scheduler besides handing in jobs.
+func rights(admin bool, sites []string) (list []string) {
+	if admin {
+		list = append(list, "administer")
+	}
+	for _, name := range sites[:min(len(sites), maxSites)] {
+		list = append(list, "speak for cluster "+clipped(name))
+	}
+	return list
 }
 
 // Fetch implements plugins.Fetcher.
