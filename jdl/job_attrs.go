@@ -184,6 +184,7 @@ var attrTable = []attrDef{
 	{"AbortDAGOn", tCodes, inOurs, noMin},
 	{"AbortedBy", tStrings, inOurs, noMin},
 	{"FinalNode", tBool, inOurs, noMin},
+	{"AfterAny", tBool, inOurs, noMin},
 	{"PreScript", tRecord, inOurs, noMin},
 	{"PostScript", tRecord, inOurs, noMin},
 	{"NoJob", tBool, inOurs, noMin},

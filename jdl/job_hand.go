@@ -237,6 +237,8 @@ func (h *handing) before(sub *jobReader, n node, attr, name string, pos classad.
 		fail(classad.DidYouMean(name, names), "no node is called %s", name)
 	case classad.EqualFold(name, n.name):
 		fail("", "node %s cannot take its own output", n.name)
+	case sub.boolean("AfterAny"):
+		fail("", "node %s runs however those before it have ended (AfterAny): it takes no files of them", n.name)
 	case sub.boolean("FinalNode"):
 		fail("", "node %s is the FinalNode, which runs however the others have ended: it takes no files of them", n.name)
 	case !h.comesAfter(n.name, name):

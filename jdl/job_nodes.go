@@ -67,6 +67,10 @@ func (s *JobSet) last(r *jobReader, nodes []node) {
 			r.fail(nodes[i].ad.Pos(), "final-node", "", "node %s: "+format, append([]any{j.Node}, args...)...)
 		}
 		switch {
+		case j.AfterAny && s.Kind != DAG:
+			fail("AfterAny is of a DAG alone")
+		case j.AfterAny && (j.Final || len(j.After) == 0):
+			fail("AfterAny is of a node that comes after others by Dependencies")
 		case !j.Final:
 			others = append(others, j.Node)
 			continue

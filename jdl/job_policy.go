@@ -28,6 +28,7 @@ func policy(r *jobReader) {
 	retryOnExit(r)
 	abortOn(r)
 	j.Final = r.boolean("FinalNode")
+	j.AfterAny = r.boolean("AfterAny")
 	category(r)
 	scripts(r)
 	j.AllowZipped = r.boolean("AllowZippedISB")

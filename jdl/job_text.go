@@ -186,6 +186,9 @@ func normalise(r *jobReader) {
 	if j.Final {
 		rename(r.ad, "FinalNode")
 	}
+	if j.AfterAny {
+		rename(r.ad, "AfterAny")
+	}
 	if j.NoJob {
 		rename(r.ad, "NoJob")
 	}

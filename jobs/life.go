@@ -531,7 +531,8 @@ func (e NotRetried) apply(r *Record, _ time.Time) (string, bool) {
 
 // Resubmitted is that the user wants the job to be sent anew.
 type Resubmitted struct {
-	Anywhere bool // also to where it was tried before
+	Anywhere bool   // also to where it was tried before
+	Why      string // "": the user wants it
 }
 
 func (Resubmitted) name() string          { return "resubmit" }
@@ -543,7 +544,7 @@ func (e Resubmitted) apply(r *Record, now time.Time) (string, bool) {
 	r.again(now)
 	r.Scripts.anew()
 	r.State = plugins.Intended
-	return "by the user", true
+	return cmp.Or(e.Why, "by the user"), true
 }
 
 // Restarted is that a job which failed is about to be asked to go on where it is. It is on

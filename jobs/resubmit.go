@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"gridbroker/plugins"
 )
@@ -90,6 +91,14 @@ func (v *renewal) candidates(os []*Outcome) []*Outcome {
 			parents[o.Parent] = o.Parent != ""
 		}
 	}
+	for _, o := range slices.Clone(again) {
+		if o.Failure() && o.judges() && len(judged(o, again)) == 0 { // all were well, but for the PostScript
+			for _, p := range judged(o, done) {
+				again, v.in[p.ID] = append(again, p), true
+			}
+			done = slices.DeleteFunc(done, func(p *Outcome) bool { return v.in[p.ID] })
+		}
+	}
 	for _, o := range done {
 		switch {
 		case parents[o.Parent] && o.last():
@@ -168,7 +177,7 @@ func (v *renewal) renew(ctx context.Context, os []*Outcome) error {
 // of these could not be sent anew.
 func (v *renewal) renewAfter(ctx context.Context, os []*Outcome) error {
 	stuck := func(o *Outcome) string {
-		if o.last() {
+		if o.last() || o.afterAny() {
 			return ""
 		}
 		for _, id := range o.After {

@@ -109,7 +109,7 @@ func layAt(s *jdl.Script, name string, job *jdl.Job, began time.Time) string {
 			return ""
 		}
 	}
-	for _, other := range []*jdl.Script{job.Pre, job.Post} {
+	for _, other := range []*jdl.Script{job.Pre, job.Post, s} {
 		if other == nil {
 			continue
 		}

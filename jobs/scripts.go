@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"gridbroker/jdl"
@@ -50,17 +51,7 @@ func (f *following) scripted(ctx context.Context, due []*Outcome) (send []*Outco
 			scripts = append(scripts, o)
 		}
 	}
-	err = f.apply(ctx, again, func(r *Record) Event {
-		job, err := r.Job()
-		if err != nil {
-			return nil
-		}
-		if shallow, ok := retry(r, job, now); ok {
-			return Retried{Shallow: shallow}
-		}
-		return nil
-	})
-	if err != nil {
+	if err := tryAgain(ctx, f, again, now); err != nil {
 		return nil, err
 	}
 	err = f.apply(ctx, none, func(r *Record) Event {
@@ -152,6 +143,9 @@ func (f *following) runOne(ctx context.Context, o *Outcome, job *jdl.Job, meant 
 	}
 	if post {
 		f.layOutputs(ctx, o, s)
+		for _, p := range judgedRecords(ctx, f.Controller, o) {
+			f.layOutputs(ctx, p, leftFor(s, p.Node))
+		}
 	}
 	ctx, end := context.WithCancel(ctx)
 	defer end()
@@ -197,6 +191,7 @@ func (f *following) meaning(o *Outcome) func(arg string) string {
 		return counts
 	}
 	post := awaitsPost(o.Record)
+	all := sync.OnceValue(func() []*Outcome { return judgedRecords(context.Background(), f.Controller, o) })
 	return func(arg string) string {
 		switch arg {
 		case "$JOB", "$NODE":
@@ -223,6 +218,9 @@ func (f *following) meaning(o *Outcome) func(arg string) string {
 			return strconv.Itoa(dag().queued)
 		case "$NODE_COUNT":
 			return strconv.Itoa(dag().nodes)
+		}
+		if parts := all(); post && len(parts) > 0 {
+			return meansForAll(parts, arg)
 		}
 		if post {
 			return meansAfter(o.Record, arg)
@@ -264,15 +262,23 @@ func meansAfter(r *Record, arg string) string {
 
 // returned is the exit code of the job as DAGMan counts: -1002 of one that was removed, and 1 of one that failed without any.
 func returned(r *Record) int {
-	switch {
-	case r.Scripts.JobState == plugins.Cancelled:
+	switch state := jobState(r); {
+	case state == plugins.Cancelled:
 		return -1002
-	case r.ExitCode != nil && (*r.ExitCode != 0 || r.Scripts.JobState == plugins.Done):
+	case r.ExitCode != nil && (*r.ExitCode != 0 || state == plugins.Done):
 		return *r.ExitCode
-	case r.Scripts.JobState == plugins.Done:
+	case state == plugins.Done:
 		return 0
 	}
 	return 1
+}
+
+// jobState is how the job itself ended, before any PostScript.
+func jobState(r *Record) plugins.State {
+	if r.Scripts != nil && r.Scripts.JobState != "" {
+		return r.Scripts.JobState
+	}
+	return r.State
 }
 
 // dagCounts are how the nodes of a DAG are.

@@ -114,6 +114,9 @@ func (f *following) step(ctx context.Context) (bool, error) {
 	if err := f.abort(ctx); err != nil {
 		return false, err
 	}
+	if err := makeGood(ctx, f); err != nil {
+		return false, err
+	}
 	due, err := f.due(ctx)
 	if err != nil {
 		return false, err
@@ -201,15 +204,17 @@ func (f *following) turn(ctx context.Context, o *Outcome, byID map[string]*Outco
 
 // before sums up the predecessors: Done when all are done with exit code 0,
 // Failed when one has failed for good or was forgotten, else Queued. For a job
-// that comes last in its DAG it is Done when all have ended, however they did.
+// that comes last in its DAG, or after others however they end, it is Done when all
+// have ended; for the latter Failed where none of them was ever begun.
 func (c *Controller) before(ctx context.Context, o *Outcome, byID map[string]*Outcome, now time.Time) (plugins.State, error) {
-	state, last := plugins.Done, o.last()
+	state, last, begun := plugins.Done, o.last(), false
+	anyhow := last || o.afterAny()
 	for _, id := range o.After {
 		p := byID[id]
 		if p == nil { // not among those waited for
 			found, err := c.Store.Find(ctx, []string{id})
 			if _, forgotten := errors.AsType[*IDError](err); forgotten {
-				if last {
+				if anyhow {
 					continue
 				}
 				return plugins.Failed, nil
@@ -220,12 +225,16 @@ func (c *Controller) before(ctx context.Context, o *Outcome, byID map[string]*Ou
 			p = &Outcome{Record: found[0]}
 		}
 		_, again := p.retry(now)
+		begun = begun || !futile(p.Record)
 		switch {
-		case p.Failure() && !again && !last:
+		case p.Failure() && !again && !anyhow:
 			return plugins.Failed, nil
 		case !p.Final() || again:
 			state = plugins.Queued
 		}
+	}
+	if anyhow && !last && !begun {
+		return plugins.Failed, nil
 	}
 	return state, nil
 }

@@ -43,7 +43,10 @@ type dagNode struct {
 	jobs            []dagJob // these; none of a node without a job
 	passing         bool     // its parts are being found, of a node without a job
 	pre, post       *jdl.Script
-	skip            int // the exit code of pre with which the job is left out; 0: none
+	skip            int        // the exit code of pre with which the job is left out; 0: none
+	judge           *dagNode   // that runs its POST script, where it becomes several jobs
+	judges          []*dagNode // whose POST script it runs
+	aside           bool       // it is left out: what is said of it has no effect
 	category        string
 }
 
@@ -58,7 +61,9 @@ type dagFile struct {
 	exits       pins
 	shared      map[string][]byte // SUBMIT-DESCRIPTION by name
 	later       []dagStatement
-	external    bool // of a SUBDAG
+	external    bool     // of a SUBDAG
+	whole       *dagNode // what is said of a SUBDAG as of one node
+	outer       *dagFile // that it stands in
 }
 
 // dagStatement is one that is about nodes, which may stand behind it.
@@ -81,10 +86,14 @@ type dagReader struct {
 	env    []jdl.EnvVar   // of the scripts
 	most   map[string]int // MAXJOBS by category
 	extra  []*dagNode     // nodes that are made of scripts alone
+
+	subdags     []*dagFile // inner ones first
+	provisioned bool       // there is a PROVISIONER
 }
 
 // dagFirst are the statements that make nodes, which DAGMan reads first of all.
-var dagFirst = map[string]bool{"job": true, "node": true, "submit-description": true, "include": true, "splice": true, "subdag": true, "final": true}
+var dagFirst = map[string]bool{"job": true, "node": true, "submit-description": true, "include": true, "splice": true, "subdag": true, "final": true,
+	"service": true, "provisioner": true}
 
 // dagWords are those about nodes that have an effect here.
 var dagWords = map[string]func(d *dagReader, rest string, line int){
@@ -100,9 +109,7 @@ var dagIgnored = map[string]string{"config": "file", "dot": "file ...", "jobstat
 
 // dagRefused are those without which the DAG would be another one, and the way out.
 var dagRefused = map[string]string{
-	"provisioner": "make it a node before all others",
-	"service":     "run it beside the DAG",
-	"reject":      "the file says itself that it must not be run",
+	"reject": "the file says itself that it must not be run",
 }
 
 // ReadDAG reads a file for DAGMan as the record of a DAG, whose nodes are the
@@ -114,6 +121,9 @@ func ReadDAG(file string, src []byte, near *jdl.Nearby, warn func(*classad.Diagn
 	d := &dagReader{parser: &parser{text: text, in: []*source{text}, near: near, left: budget{maxText}, warn: warn},
 		folded: map[string]bool{}, said: map[string]bool{}, budget: &budget{maxText}, most: map[string]int{}}
 	d.file(newDAGFile(near))
+	if d.err == nil {
+		scriptDAGs(d)
+	}
 	nodes := classad.Placed(classad.NewList(), classad.Pos{Line: 1, Col: 1})
 	for _, n := range d.all {
 		switch {
@@ -201,6 +211,8 @@ func (d *dagReader) first(s dagStatement) bool {
 		d.job("JOB", s.rest, s.line)
 	case "final":
 		readFinal(d, s.rest, s.line)
+	case "service", "provisioner":
+		readAside(d, strings.ToUpper(s.word), s.rest, s.line)
 	case "submit-description":
 		d.description(s.rest, s.line)
 	case "include":

@@ -42,6 +42,7 @@ func readDAG(t *testing.T, src string) (*jdl.JobSet, []string, error) {
 		"nest.dag":   "SPLICE T in.dag\nJOB Z a.sub\nPARENT Z CHILD T\n",
 		"self.dag":   "JOB A a.sub\nSPLICE S self.dag\n",
 		"none.dag":   "# nothing\n",
+		"many.sub":   "executable = a.sh\ntransfer_output_files = o\ntransfer_output_remaps = \"o=o.$(Process)\"\nqueue 2",
 		"cat.dag":    "JOB X a.sub\nJOB Y a.sub\nCATEGORY X cat\nCATEGORY Y +all\nMAXJOBS cat 3\n",
 		"fin.dag":    "JOB A a.sub\nFINAL F a.sub\n",
 		"pin.dag":    "JOB X a.sub\nJOB Y a.sub\nPARENT X CHILD Y\nPIN_IN X 1\nPIN_OUT Y 1\n",

@@ -154,7 +154,7 @@ func anyOf(at string) string { return path.Join(path.Dir(at), "*") }
 // known to make.
 func perhaps(d *dagReader, n *dagNode, source string) (name, file string, ok bool) {
 	at := d.near.Path(source)
-	if strings.Contains(source, "://") || d.err != nil || d.near.Has(source) || n.pre != nil {
+	if strings.Contains(source, "://") || d.err != nil || d.near.Has(source) || n.pre != nil || len(makers(n, at)) > 0 { // which has a PostScript
 		return "", "", false
 	}
 	switch found := makers(n, anyOf(at)); len(found) {

@@ -174,7 +174,7 @@ func (d *dagReader) inner(word string, words []string, line int) {
 		return
 	}
 	f := newDAGFile(d.place)
-	f.dir, f.prefix, f.external = d.dir, d.prefix+words[0]+"+", word == "SUBDAG"
+	f.dir, f.prefix, f.external, f.outer = d.dir, d.prefix+words[0]+"+", word == "SUBDAG", d.dagFile
 	if dir != "" {
 		f.place = f.place.In(dir)
 		if f.dir = dir; !path.IsAbs(dir) {
@@ -194,6 +194,8 @@ func (d *dagReader) inner(word string, words []string, line int) {
 	}
 	f.nodes = slices.Clone(d.all[before:])
 	if word == "SUBDAG" && d.err == nil {
+		f.whole = &dagNode{name: d.prefix + words[0], line: d.outerLine(line), dir: f.dir, done: all.done}
+		d.subdags = append(d.subdags, f)
 		d.tell(line, "the nodes of SUBDAG %s are read now and are nodes of this DAG", words[0])
 	}
 }

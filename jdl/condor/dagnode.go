@@ -97,9 +97,10 @@ func (d *dagReader) jobs(n *dagNode, p *parser, warn func(*classad.Diagnostic)) 
 		d.err = fmt.Errorf("node %s: %w", n.name, err)
 		return nil
 	}
-	before, ok := severally(d, n, len(ads))
-	if !ok {
-		return nil
+	var before, behind *dagNode
+	scripted := n.post != nil
+	if len(ads) > 1 && n.scripted() {
+		before, behind = severally(d, n, len(ads))
 	}
 	out := make([]classad.Expr, len(ads))
 	for i, ad := range ads {
@@ -111,32 +112,43 @@ func (d *dagReader) jobs(n *dagNode, p *parser, warn func(*classad.Diagnostic)) 
 		b.Str("NodeName", name)
 		tries(d, n, &b)
 		n.parts = append(n.parts, name)
-		j := dagJob{name, ad, n.post != nil, map[string]string{}}
+		j := dagJob{name, ad, scripted, map[string]string{}}
 		for at, file := range made[i] {
 			j.made[d.near.Path(at)] = file
 		}
-		putScripts(d, n, &b, j.made)
+		if len(ads) == 1 {
+			putScripts(d, n, &b, j.made)
+		}
 		n.jobs = append(n.jobs, j)
 		out[i] = ad
 	}
 	if before != nil {
-		out = append([]classad.Expr{before}, out...)
+		out = append([]classad.Expr{alone(d, before)}, out...)
+		d.extra = append(d.extra, before)
+	}
+	if behind != nil {
+		out = append(out, alone(d, behind))
+		d.extra = append(d.extra, behind)
 	}
 	return out
 }
 
-// tries writes how often a node is tried, and what its end means for the others.
+// tries writes how often a node is tried, and what its end means for the others. Of a node that becomes several jobs and
+// has a POST script, that tells.
 func tries(d *dagReader, n *dagNode, b *jdl.Builder) {
+	if most := d.most[n.category]; n.category != "" && most > 0 {
+		b.Str("NodeCategory", n.category)
+		b.Number("MaxCategoryRunning", int64(most))
+	}
+	if n.judge != nil {
+		return
+	}
 	if n.retries > 0 {
 		b.Number("RetryCount", n.retries)
 		b.Set("RetryOnExit", classad.BoolValue(true))
 	}
 	if n.retries > 0 && n.unless > 0 {
 		b.Ad.Set("RetryOnExit", exitsBut(n.unless, b.Pos))
-	}
-	if most := d.most[n.category]; n.category != "" && most > 0 {
-		b.Str("NodeCategory", n.category)
-		b.Number("MaxCategoryRunning", int64(most))
 	}
 	if n.abort != nil {
 		b.Set("AbortDAGOn", classad.IntValue(int64(*n.abort)))
@@ -170,6 +182,9 @@ func (d *dagReader) dependencies() classad.Expr {
 		for _, parent := range n.parents {
 			before = append(before, d.jobsOf(parent)...)
 		}
+		if len(n.judges) == 1 && n.judges[0].judge == n {
+			before = n.judges[0].parts
+		}
 		if d.err != nil {
 			return nil
 		}
@@ -185,6 +200,9 @@ func (d *dagReader) dependencies() classad.Expr {
 
 // jobsOf are the jobs that whatever comes after a node waits for.
 func (d *dagReader) jobsOf(n *dagNode) []string {
+	if n.judge != nil {
+		return n.judge.parts
+	}
 	if !n.noop || n.done || n.parts != nil || d.err != nil {
 		return n.parts
 	}

@@ -52,7 +52,7 @@ func readScript(d *dagReader, rest string, line int) {
 		d.meant(words[1], line)
 		d.tell(line, "SCRIPT HOLD is not used: nobody looks after jobs on hold")
 	case "pre", "post":
-		for _, n := range d.meant(words[1], line) {
+		for _, n := range scriptNodes(d, words[1], line) {
 			setScript(d, n, when == "pre", s, line)
 		}
 	default:
@@ -157,43 +157,6 @@ func putScripts(d *dagReader, n *dagNode, b *jdl.Builder, made map[string]string
 		}
 	}
 	put("PostScript", &post)
-}
-
-// alone is a node that has scripts and no job, or whose scripts stand before several jobs.
-func alone(d *dagReader, n *dagNode) classad.Expr {
-	at := classad.Pos{Line: n.line, Col: 1}
-	b := jdl.Builder{Ad: classad.Placed(classad.NewAd(), at), Pos: at}
-	b.Str("Executable", "/bin/true")
-	b.Str("NodeName", n.name)
-	b.Set("NoJob", classad.BoolValue(true))
-	tries(d, n, &b)
-	putScripts(d, n, &b, nil)
-	n.parts = append(n.parts, n.name)
-	return b.Ad
-}
-
-// severally splits a node that queues several jobs and has a PRE script: the script is a node before them.
-func severally(d *dagReader, n *dagNode, procs int) (classad.Expr, bool) {
-	switch {
-	case procs < 2 || !n.scripted():
-		return nil, true
-	case n.post != nil:
-		d.fail(n.line, "queue one job in each node", "node %s queues %d jobs: a SCRIPT POST is run after one", n.name, procs)
-	case n.skip > 0:
-		d.fail(n.line, "queue one job in each node", "node %s queues %d jobs: PRE_SKIP is about one", n.name, procs)
-	default:
-		before := &dagNode{name: n.name + ".pre", line: n.line, dir: n.dir, pre: n.pre, retries: n.retries, unless: n.unless}
-		if d.folded[classad.Fold(before.name)] {
-			d.fail(n.line, "give it another name", "two nodes are called %s", before.name)
-			return nil, false
-		}
-		d.folded[classad.Fold(before.name)] = true
-		e := alone(d, before)
-		before.parents, n.parents, n.pre = n.parents, []*dagNode{before}, nil
-		d.extra = append(d.extra, before)
-		return e, true
-	}
-	return nil, false
 }
 
 // again is what RETRY says of a DAG within this one: it goes on where it had failed, which gives its nodes their tries once more.

@@ -47,6 +47,11 @@ func (d *dagReader) parent(rest string, line int) {
 	if d.last != nil && (slices.Contains(parents, d.last) || slices.Contains(children, d.last)) {
 		d.fail(line, "", "the FINAL node %s comes after all others by itself: PARENT and CHILD do not name it", d.last.name)
 	}
+	for _, n := range slices.Concat(parents, children) {
+		if n.aside {
+			d.fail(line, "", "%s is a SERVICE or PROVISIONER: PARENT and CHILD do not name it", n.name)
+		}
+	}
 	comesBefore(d, parents, children, line)
 }
 
@@ -177,8 +182,7 @@ func (d *dagReader) retry(rest string, line int) {
 		}
 	}
 	if f := d.splices[name]; f != nil && f.external {
-		f.again(n)
-		d.tell(line, "RETRY of %s is that of its nodes", name)
+		f.whole.retries, f.whole.unless = n, unless
 		return
 	}
 	for _, node := range d.meant(name, line) {
@@ -198,6 +202,7 @@ func (d *dagReader) doneNode(rest string, line int) {
 	if words := strings.Fields(rest); len(words) != 1 {
 		d.fail(line, "DONE node", "DONE is not understood")
 	} else if f := d.splices[words[0]]; f != nil && f.external {
+		f.whole.done = true
 		for _, n := range f.nodes {
 			n.done = true
 		}
