@@ -105,30 +105,6 @@ func tryWith(all []*Outcome) []*Outcome {
 	return failed
 }
 
-// MadeGood is that the PostScript of another node has found all well, though this job failed.
-type MadeGood struct{ By string }
-
-func (MadeGood) name() string          { return "made good" }
-func (MadeGood) from() []plugins.State { return over }
-func (e MadeGood) apply(r *Record, now time.Time) (string, bool) {
-	if r.Scripts == nil {
-		r.Scripts = &Scripts{}
-	}
-	well, s := 0, r.Scripts
-	if s.JobState == "" {
-		s.JobState = r.State
-	}
-	s.Failed = nil
-	s.Runs = append(slices.DeleteFunc(s.Runs, func(run ScriptRun) bool { return run.Post }),
-		ScriptRun{Post: true, Began: now, Ended: now, ExitCode: &well, Said: "that of node " + e.By})
-	r.State = plugins.Done
-	text := fmt.Sprintf("it failed, and the PostScript of node %s found all well", e.By)
-	if r.Reason = strings.TrimSuffix(text+": "+r.Reason, ": "); r.ExitCode != nil {
-		r.Reason = fmt.Sprintf("its exit code was %d, and the PostScript of node %s found all well", *r.ExitCode, e.By)
-	}
-	return text, true
-}
-
 // judgedRecords are the recorded jobs that a PostScript decides for; nil of every other.
 func judgedRecords(ctx context.Context, c *Controller, o *Outcome) []*Outcome {
 	if !o.judges() {
