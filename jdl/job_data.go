@@ -88,6 +88,9 @@ func outputData(r *jobReader) {
 		names = outputRecords(r)
 	}
 	for _, name := range names {
+		if r.job.Dialect == DIRAC && (strings.HasPrefix(classad.Fold(name), "lfn:") || path.IsAbs(name)) {
+			name = path.Base(name) // the job leaves it under the last part of its logical name
+		}
 		if !strings.Contains(name, ":") && r.outNames[path.Base(name)] == "" {
 			addOutput(r, inputEntry{name, r.pos("OutputData")}, "")
 		}

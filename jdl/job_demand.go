@@ -154,6 +154,7 @@ func diracTags(r *jobReader) {
 		return
 	}
 	d := &r.job.Demand
+	total := int64(0) // MB of the whole job
 	for _, tag := range append(r.strs("Tags"), r.strs("Tag")...) {
 		low := classad.Fold(tag)
 		n, isCount := strconv.Atoi(strings.TrimSuffix(strings.TrimSuffix(low, "processors"), "gb"))
@@ -161,7 +162,7 @@ func diracTags(r *jobReader) {
 		case strings.HasSuffix(low, "processors") && isCount == nil:
 			d.Slots = max(d.Slots, n)
 		case strings.HasSuffix(low, "gb") && isCount == nil:
-			d.Memory = max(d.Memory, int64(n)*1024)
+			total = max(total, int64(n)*1024)
 		case low == "wholenode":
 			d.WholeNodes = true
 		case low == "gpu":
@@ -172,6 +173,8 @@ func diracTags(r *jobReader) {
 			d.RuntimeEnvironments = addOnce(d.RuntimeEnvironments, tag)
 		}
 	}
+	slots := int64(max(1, d.Slots))
+	d.Memory = max(d.Memory, (total+slots-1)/slots)
 }
 
 func addOnce(list []string, s string) []string {

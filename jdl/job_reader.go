@@ -164,7 +164,7 @@ func (r *jobReader) strs(name string) []string {
 	v := r.value(name)
 	if s, ok := r.text(v); ok {
 		if r.job.Dialect == DIRAC {
-			return splitCommas(s)
+			return splitNames(s)
 		}
 		return []string{s}
 	}
@@ -182,9 +182,10 @@ func (r *jobReader) strs(name string) []string {
 	return out
 }
 
-func splitCommas(s string) []string {
+// splitNames parts names at commas and semicolons, as DIRAC does.
+func splitNames(s string) []string {
 	out := []string{}
-	for _, part := range strings.Split(s, ",") {
+	for part := range strings.FieldsFuncSeq(s, func(r rune) bool { return r == ',' || r == ';' }) {
 		if part = strings.TrimSpace(part); part != "" {
 			out = append(out, part)
 		}

@@ -129,7 +129,9 @@ func TestOutputDataComesBack(t *testing.T) {
 	j := parseTest(t, `Executable = "/bin/ls"; OutputSandbox = "a"; OutputData = { [ OutputFile = "a"; ], [ OutputFile = "b"; LogicalFileName = "lfn:/x"; ] };`)
 	testbed.Equal(t, "gLite", j.OutputSandbox, []OutputFile{{Name: "a"}, {Name: "b"}})
 	j = parseTest(t, `Executable = "/bin/ls"; OutputData = {"x.root", "LFN:/y"};`)
-	testbed.Equal(t, "DIRAC", j.OutputSandbox, []OutputFile{{Name: "x.root"}})
+	testbed.Equal(t, "DIRAC", j.OutputSandbox, []OutputFile{{Name: "x.root"}, {Name: "y"}})
+	j = parseTest(t, `Executable = "/bin/ls"; OutputSandbox = "log.txt; out.tgz"; OutputData = {"/ilc/user/s/rec.slcio"};`)
+	testbed.Equal(t, "names in one text", j.OutputSandbox, []OutputFile{{Name: "log.txt"}, {Name: "out.tgz"}, {Name: "rec.slcio"}})
 	testbed.Equal(t, "said", len(j.Warnings), 1)
 }
 

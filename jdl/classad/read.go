@@ -59,6 +59,10 @@ func otherLanguage(file string, src []byte, err error) error {
 		return (&Diagnostic{Severity: Fatal, File: file, Pos: Pos{1, 1}, Code: "format", Hint: "grid run -- ./PROGRAM runs one; a description names it as its Executable",
 			Msg: fmt.Sprintf("this is a program (%s), not a description of a job", strings.TrimSpace(line))}).ShowLine(string(src))
 	}
+	if what := otherFormat(src); what != "" {
+		return (&Diagnostic{Severity: Fatal, File: file, Pos: Pos{1, 1}, Code: "format", Hint: "grid jdl new writes a description to begin with",
+			Msg: "this is " + what + ", not a description of a job for the grid"}).ShowLine(string(src))
+	}
 	n := 0
 	for line := range strings.Lines(string(src[:min(len(src), 1<<16)])) {
 		n++
@@ -68,6 +72,26 @@ func otherLanguage(file string, src []byte, err error) error {
 		}
 	}
 	return err
+}
+
+// otherFormat tells by its first statement what else a text is that people keep their jobs in; "": nothing known.
+func otherFormat(src []byte) string {
+	for line := range strings.Lines(string(src[:min(len(src), 1<<16)])) {
+		words := strings.Fields(line)
+		switch {
+		case len(words) == 0 || strings.HasPrefix(words[0], "#") || words[0] == "---":
+			continue
+		case len(words) > 3 && words[0] == "from" && words[2] == "import", len(words) > 1 && words[0] == "import",
+			len(words) > 2 && words[1] == "=" && strings.HasPrefix(words[2], "Job("):
+			return "a program in Python"
+		case words[0] == "apiVersion:":
+			return "a file for Kubernetes"
+		case words[0] == "cwlVersion:":
+			return "a workflow in CWL"
+		}
+		return ""
+	}
+	return ""
 }
 
 // batchMarks begin the lines by which scripts speak to batch systems.

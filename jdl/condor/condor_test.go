@@ -251,7 +251,7 @@ func TestErrors(t *testing.T) {
 		"executable = a\nqueue x from none.txt":                       "queue from none.txt: file does not exist",
 		"executable = a\nqueue x from seq 3 |":                        "queue from a program is not supported",
 		"executable = a\nqueue x in [a:b] (1)":                        "the slice is not understood",
-		"executable = a\nqueue f matching *.none":                     "t.sub:2:1: the queue statements make no job",
+		"executable = a\nqueue f matching *.none":                     "t.sub:2:1: the queue statements make no job: no file matches *.none",
 		"executable = a\nqueue 0":                                     "the queue statements make no job",
 		"executable = a\nelse\nqueue":                                 "t.sub:2:1: else without an if",
 		"executable = a\nif $(x) == 3\nendif\nqueue":                  "is not supported",

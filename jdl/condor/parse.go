@@ -79,18 +79,19 @@ func (p *proc) command(name string) (command, bool) {
 }
 
 type parser struct {
-	text  *source   // of the description itself
-	in    []*source // where the next line comes from, the innermost last
-	near  *jdl.Nearby
-	ifs   []branch
-	about []string // conditions and queue statements, which refer to commands
-	set   []command
-	procs []proc
-	empty bool      // a queue statement made no job
-	late  []command // set at each queue statement
-	left  budget    // for what macros make outside of commands
-	warn  func(*classad.Diagnostic)
-	err   error
+	text      *source   // of the description itself
+	in        []*source // where the next line comes from, the innermost last
+	near      *jdl.Nearby
+	ifs       []branch
+	about     []string // conditions and queue statements, which refer to commands
+	set       []command
+	procs     []proc
+	empty     bool      // a queue statement made no job
+	unmatched string    // a pattern that no file matches
+	late      []command // set at each queue statement
+	left      budget    // for what macros make outside of commands
+	warn      func(*classad.Diagnostic)
+	err       error
 }
 
 func (p *parser) diagnostic(severity classad.Severity, line int, hint, format string, args ...any) *classad.Diagnostic {
@@ -118,7 +119,11 @@ func parse(file string, src []byte, near *jdl.Nearby, warn func(*classad.Diagnos
 	switch {
 	case p.err != nil:
 	case len(p.procs) == 0 && p.empty:
-		p.fail(max(1, len(text.lines)), "", "the queue statements make no job")
+		why := ""
+		if p.unmatched != "" {
+			why = ": no file matches " + p.unmatched
+		}
+		p.fail(max(1, len(text.lines)), "", "the queue statements make no job%s", why)
 	case len(p.procs) == 0:
 		p.fail(max(1, len(text.lines)), "queue", "the description has no queue statement")
 	}

@@ -219,6 +219,7 @@ func (p *parser) matching(items string, number int) []string {
 			rows = append(rows, name)
 		}
 		if len(rows) == before {
+			p.unmatched = pattern
 			p.tell(number, "queue matching %s: nothing more matches", pattern)
 		}
 	}

@@ -470,7 +470,9 @@ var slurmCommand = regexp.MustCompile(`(?:^|[;&|(]|\bexec\s)\s*(srun|sbatch|scon
 
 // others warns of what only Slurm acts on.
 func (r *reader) others(s script) {
-	if o, ok := r.seen["dependency"]; ok {
+	if o, ok := r.seen["dependency"]; ok && strings.EqualFold(o.value, "singleton") {
+		r.fail(o.pos, "--dependency=singleton: nothing here keeps two jobs of one name apart: describe a DAG, or send the next one when this has ended")
+	} else if ok {
 		r.fail(o.pos, "--dependency: only JDL can say that a job waits for another one: describe a DAG")
 	}
 	for _, o := range s.options {
