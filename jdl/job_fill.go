@@ -1,6 +1,8 @@
 package jdl
 
 import (
+	"io"
+	"io/fs"
 	"path"
 	"regexp"
 	"strings"
@@ -199,6 +201,7 @@ func markExecutable(r *jobReader, attr, name string) bool {
 	for i := range r.job.InputSandbox {
 		if r.job.InputSandbox[i].Name == name {
 			r.job.InputSandbox[i].Executable = true
+			warnDOS(r, attr, r.job.InputSandbox[i])
 			return true
 		}
 	}
@@ -330,4 +333,26 @@ func IsName(s string) bool {
 		}
 	}
 	return s != ""
+}
+
+// warnDOS tells of a program whose first line ends as those of DOS do: no node has an interpreter of that name.
+func warnDOS(r *jobReader, attr string, f InputFile) {
+	if r.cfg.stored || f.IsURL() || f.Text != "" {
+		return
+	}
+	name := strings.TrimPrefix(f.Path(), "/")
+	if info, err := fs.Stat(r.cfg.root, name); err != nil || !info.Mode().IsRegular() {
+		return
+	}
+	file, err := r.cfg.root.Open(name)
+	if err != nil {
+		return
+	}
+	defer file.Close()
+	begin := make([]byte, 256)
+	n, _ := io.ReadFull(file, begin)
+	first, _, whole := strings.Cut(string(begin[:n]), "\n")
+	if whole && strings.HasPrefix(first, "#!") && strings.HasSuffix(first, "\r") {
+		r.warn(r.pos(attr), "dos-lines", `sed -i 's/\r$//' `+f.Name, "%s: %s has DOS line breaks: no node has an interpreter called %q", attr, f.Name, path.Base(strings.TrimPrefix(first, "#!")))
+	}
 }

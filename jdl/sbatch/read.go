@@ -29,6 +29,10 @@ func Read(file string, src []byte, warn func(*classad.Diagnostic)) ([]*classad.A
 	if bad, ok := errors.AsType[*optionError](err); ok {
 		return nil, r.diagnostic(classad.Fatal, bad.pos, "%s", bad.msg).ShowLine(r.src)
 	}
+	if at := strings.Index(r.src, "\r\n"); at >= 0 {
+		pos := classad.Pos{Line: 1 + strings.Count(r.src[:at], "\n"), Col: 1}
+		return nil, r.diagnostic(classad.Fatal, pos, "the script has DOS line breaks, which sbatch refuses and shells take for part of words: sed -i 's/\\r$//' %s", file).ShowLine(r.src)
+	}
 	for _, o := range s.options {
 		r.seen[o.name] = o // as with sbatch, the last one holds
 	}
