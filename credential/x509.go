@@ -8,7 +8,10 @@ import (
 	"crypto/x509"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"gridbroker/credential/voms"
 )
@@ -175,6 +178,29 @@ func (x *X509) VO() string {
 		return acs[0].VO
 	}
 	return ""
+}
+
+// What NamedVOs lists: so many, with names of so many bytes.
+const (
+	maxNamed  = 20
+	maxVOName = 255
+)
+
+// NamedVOs are the VOs that a credential names, whether or not somebody believes that: by them its owner tells his own
+// apart. Of one that names none, or none by text, it is "" alone.
+func NamedVOs(x *X509) []string {
+	acs, _ := x.ACs()
+	var list []string
+	for _, ac := range acs {
+		odd := len(ac.VO) > maxVOName || !utf8.ValidString(ac.VO) || strings.ContainsFunc(ac.VO, unicode.IsControl)
+		if !odd && !slices.Contains(list, ac.VO) {
+			list = append(list, ac.VO)
+		}
+	}
+	if len(list) == 0 {
+		return []string{""}
+	}
+	return list[:min(len(list), maxNamed)]
 }
 
 // check lists what is wrong with a credential that could be read.

@@ -46,6 +46,7 @@ func (f *follower) renew(ctx context.Context) error {
 	if err := renewCredentials(ctx, f.deps, f.session, set, live); err != nil {
 		return err
 	}
+	report(f.deps, live)
 	text, err := json.Marshal(renewal{f.env.Now(), lasts(set)})
 	return cmp.Or(err, durable.WriteFile(f.renewalFile(), text))
 }

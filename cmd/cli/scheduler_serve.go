@@ -43,7 +43,7 @@ func runSchedulerServe(ctx context.Context, d *deps, file string) error {
 	if err := checkKey(ctx, c, store); err != nil {
 		return err
 	}
-	opened := &asUsers{a: d, of: map[string]userBackends{}}
+	opened := &asUsers{a: d, of: map[[sha256.Size]byte]userBackends{}}
 	defer opened.close()
 	if _, err := opened.registry("", nil); err != nil {
 		return err
@@ -112,21 +112,20 @@ func serveAPI(ctx context.Context, d *deps, c schedulerConfig, own func() *tls.C
 	return serveOn(ctx, srv, l)
 }
 
-// asUsers opens the back-ends for users, each with his delegated credential,
+// asUsers opens the back-ends for users, each with one of the credentials that he has delegated,
 // and keeps them open.
 type asUsers struct {
 	a  *deps
 	mu sync.Mutex
-	of map[string]userBackends
+	of map[[sha256.Size]byte]userBackends // by credential
 }
 
 type userBackends struct {
 	reg  *plugins.Registry
-	sum  [32]byte
 	used time.Time
 }
 
-// maxUsers is how many users' back-ends are kept open.
+// maxUsers is for how many credentials back-ends are kept open.
 const maxUsers = 256
 
 func (u *asUsers) open(_ context.Context, owner string, cred []byte) (*plugins.Registry, func(), error) {
@@ -137,13 +136,9 @@ func (u *asUsers) open(_ context.Context, owner string, cred []byte) (*plugins.R
 func (u *asUsers) registry(owner string, cred []byte) (*plugins.Registry, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if len(cred) == 0 { // as the scheduler's own account
-		owner = ""
-	}
-	sum := sha256.Sum256(cred)
-	if have, ok := u.of[owner]; ok && have.sum == sum {
-		have.used = u.a.env.Now()
-		u.of[owner] = have
+	sum := sha256.Sum256(cred) // of none: the scheduler's own account
+	if have, ok := u.of[sum]; ok {
+		u.of[sum] = userBackends{have.reg, u.a.env.Now()}
 		return have.reg, nil
 	}
 	c, err := loadConfig(u.a)
@@ -159,7 +154,7 @@ func (u *asUsers) registry(owner string, cred []byte) (*plugins.Registry, error)
 		return nil, err
 	}
 	u.forget()
-	u.of[owner] = userBackends{reg, sum, u.a.env.Now()}
+	u.of[sum] = userBackends{reg, u.a.env.Now()}
 	return reg, nil
 }
 
@@ -179,10 +174,11 @@ func (u *asUsers) forget() {
 	if len(u.of) < maxUsers {
 		return
 	}
-	oldest := ""
-	for name, have := range u.of {
-		if oldest == "" || name != "" && have.used.Before(u.of[oldest].used) {
-			oldest = name
+	own := sha256.Sum256(nil)
+	oldest := own
+	for sum, have := range u.of {
+		if oldest == own || sum != own && have.used.Before(u.of[oldest].used) {
+			oldest = sum
 		}
 	}
 	delete(u.of, oldest)

@@ -117,7 +117,7 @@ func (w *work) run(ctx context.Context) error {
 			return fmt.Errorf("message %d (%s): %w", m.id, m.kind, err)
 		}
 	}
-	if w.mem.expires, err = w.h.expiries(ctx); err != nil {
+	if err := readAuthorities(ctx, w); err != nil {
 		return err
 	}
 	if err := (news{w}).beats(ctx); err != nil {

@@ -83,7 +83,7 @@ func (a delegations) delegated(ctx context.Context, in *delegatedIn) (*struct{},
 	if x.Identity() != p.Subject {
 		return nil, huma.Error403Forbidden("the proxy is of " + x.Identity() + ", and you are " + p.Subject)
 	}
-	return nil, a.problem(a.S.store.KeepCredential(ctx, p.Subject, body, x.NotAfter(), credential.AttributesEnd(x)))
+	return nil, a.problem(a.S.store.KeepCredential(ctx, p.Subject, body, x.NotAfter(), credential.AttributesEnd(x), credential.NamedVOs(x)...))
 }
 
 // joined is a proxy file: certificate, key, chain.

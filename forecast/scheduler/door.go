@@ -105,7 +105,7 @@ func (d *Door) known(r *http.Request) (Person, error) {
 	}
 	p := Person{Subject: x.Identity(), Expires: x.NotAfter()}
 	p.VO, p.FQANs, p.Doubt = d.attributes(x)
-	p.Vouched = credential.AttributesEnd(x)
+	p.Vouched, p.Named = credential.AttributesEnd(x), credential.NamedVOs(x)[0]
 	return p, nil
 }
 

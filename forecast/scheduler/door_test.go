@@ -349,7 +349,7 @@ func TestNewerTokensAreShown(t *testing.T) {
 	until := func() int64 {
 		var of authorities
 		err := f.store.read(t.Context(), func(h handle) (err error) { of, err = h.expiries(t.Context()); return err })
-		if a := of.of[iss.URL+"#carol"]; err == nil && a.lack == errUnshown {
+		if a := of.last[iss.URL+"#carol"]; err == nil && a.lack == errUnshown {
 			return a.until
 		}
 		t.Fatal(of, err)
@@ -408,11 +408,21 @@ func TestDelegation(t *testing.T) {
 
 // credential is what is kept of a user's delegation.
 func (f *front) credential(owner string) ([]byte, error) {
-	list, err := credentials(f.t.Context(), f.store, []string{owner})
-	if err != nil {
-		return nil, err
-	}
-	return list[owner].open(f.store.seal, owner, f.now)
+	return credentialOf(f.t, f.store, holder{owner, ""}, f.now)
+}
+
+// credentialOf is the credential that jobs go by.
+func credentialOf(t testing.TB, s *Store, by holder, now time.Time) (body []byte, err error) {
+	err = s.read(t.Context(), func(h handle) error {
+		all, err := credentials(t.Context(), h, []string{by.owner})
+		if err != nil {
+			return err
+		}
+		a, _ := all.of(by, now.Unix())
+		body, err = a.open(s.seal, now)
+		return err
+	})
+	return body, err
 }
 
 // delegated is what the scheduler would act with.

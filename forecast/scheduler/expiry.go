@@ -4,79 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"maps"
 	"time"
 )
-
-// authority is until when a job may be begun, in seconds of Unix time, and why not later: until what its owner has
-// delegated runs out, the token that he has shown, or the attributes that he handed the job in with.
-type authority struct {
-	until int64
-	lack  error
-	named int64 // of what was delegated: until when its VOMS attributes are good; 0: it has none
-}
 
 // Why a job is held whose owner's authority has run out.
 var (
 	errExpired  = errors.New("the credential that was delegated to the scheduler has run out; renew it: grid auth proxy, then submit or follow again")
 	errNameless = errors.New("the VOMS attributes of the credential that was delegated to the scheduler have run out, and sites would not know what its owner may do; renew it: grid auth proxy --voms VO, then submit or follow again")
+	errOtherVO  = errors.New("its owner has delegated credentials of other VOs to the scheduler, and none of the VO that it was handed in for: get one (grid auth proxy --voms VO), then submit or follow again")
 	errUnshown  = errors.New("the token that was shown to the scheduler has run out; show it a newer one, with grid follow or any other question about your jobs")
 )
 
-// begins tells that nothing but beginning a job takes the authority: with tokens and attributes nothing is done at sites.
-func (a authority) begins() bool { return a.lack != errExpired }
-
-// authorities are those of the users: what they have delegated or shown, and who vouches for their attributes.
-type authorities struct {
-	of      map[string]authority // who has delegated nothing, and shown no token that ends, is not among them
-	vouched map[string]vouched
-}
-
-// expiries reads the authorities of all users, or of one.
-func (h handle) expiries(ctx context.Context, only ...string) (all authorities, err error) {
-	all.of = map[string]authority{}
-	err = h.rows(ctx, func(scan func(...any) error) error {
-		var owner string
-		var size int
-		var until, named int64
-		err := scan(&owner, &until, &named, &size)
-		all.of[owner] = authorityOf(until, named, size)
-		return err
-	}, "select owner, expires, attributes, length(body) from credential where $1 = '' or owner = $1", strings.Join(only, ""))
-	if err == nil {
-		all.vouched, err = vouchers(ctx, h, only...)
-	}
-	return all, err
-}
-
-// authorityOf is that of what is kept of a user, by its size: one who shows tokens has delegated nothing.
-func authorityOf(until, named int64, size int) authority {
-	if size <= sealSize {
-		return authority{until: until, lack: errUnshown}
-	}
-	return authority{until, errExpired, named}
-}
-
-// toBegin is the authority as jobs are begun by it.
-func (a authority) toBegin() authority {
-	if a.named != 0 && a.named < a.until {
-		return authority{until: a.named, lack: errNameless}
-	}
-	return a
-}
-
-// over is why an authority is none any more; nil: it is one.
-func (a authority) over(now int64) error {
-	if a.until > now {
-		return nil
-	}
-	return a.lack
-}
-
 // authority is that of a job: of what has to be good for it the first that ends. Who it is begun as matters
 // until it has been sent.
-func (m *memory) authority(j *Job) (a authority, has bool) {
-	a, has = m.expires.of[j.Owner]
+func (m *memory) authority(j *Job, now int64) (a authority, has bool) {
+	a, has = m.expires.of(j.holder(), now)
 	if j.State != Waiting && j.State != Booked {
 		return a, has
 	}
@@ -92,10 +35,23 @@ func (m *memory) authority(j *Job) (a authority, has bool) {
 
 // expired is why a job may not be begun; nil: it may.
 func (m *memory) expired(j *Job, now int64) error {
-	if a, has := m.authority(j); has {
+	if a, has := m.authority(j, now); has {
 		return a.over(now)
 	}
 	return nil
+}
+
+// readAuthorities reads those of the users anew, and what a program of the version before has kept since.
+func readAuthorities(ctx context.Context, w *work) (err error) {
+	before := w.mem.expires.last
+	if w.mem.expires, err = w.h.expiries(ctx); err != nil || !w.first && maps.Equal(before, w.mem.expires.last) {
+		return err
+	}
+	found, err := adopt(ctx, w.h, w.s.store.seal, "")
+	if found && err == nil {
+		w.mem.expires, err = w.h.expiries(ctx)
+	}
+	return err
 }
 
 // credentials tells of jobs whose owner's authority ends before they do, once for each: those
@@ -103,7 +59,7 @@ func (m *memory) expired(j *Job, now int64) error {
 func (w *work) credentials() {
 	now := w.now.Unix()
 	for _, j := range w.mem.pick(func(j *Job) bool { return w.mem.untold(j, now) }) {
-		a, _ := w.mem.authority(j)
+		a, _ := w.mem.authority(j, now)
 		at, why := rfc(a.until), a.over(now)
 		switch {
 		case j.Held && why == nil:
@@ -125,7 +81,7 @@ func (w *work) credentials() {
 // that needs it, it has ended, or it is good again, and that was not said yet. One that has a
 // place needs no token any more.
 func (m *memory) untold(j *Job, now int64) bool {
-	a, has := m.authority(j)
+	a, has := m.authority(j, now)
 	switch {
 	case !has:
 		return false

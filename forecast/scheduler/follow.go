@@ -38,22 +38,23 @@ func (s follower) run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// ownersAtOnce is of how many owners the credentials are read together.
-const ownersAtOnce = 200
+// holdersAtOnce is of how many the credentials are read together.
+const holdersAtOnce = 200
 
-// round asks about the jobs of every owner, one after the other; failed is told of
-// those of whom it fails, and may end the round.
+// round asks about the jobs of every owner and VO, one after the other; failed is told of
+// the owners of those of which it fails, and may end the round.
 func (s follower) round(ctx context.Context, failed func(owner string, err error) error) error {
 	all := s.atSites()
 	s.forget(all)
-	for owners := range slices.Chunk(slices.Sorted(maps.Keys(all)), ownersAtOnce) {
-		kept, err := credentials(ctx, s.store, owners)
+	for some := range slices.Chunk(slices.SortedFunc(maps.Keys(all), holder.compare), holdersAtOnce) {
+		kept, err := s.kept(ctx, some)
 		if err != nil {
 			return err
 		}
-		for _, owner := range owners {
-			if err := s.ask(ctx, kept[owner], owner, all[owner]); err != nil {
-				if err := failed(owner, err); err != nil {
+		for _, by := range some {
+			cred, _ := kept.of(by, s.now().Unix())
+			if err := s.ask(ctx, cred, by.owner, all[by]); err != nil {
+				if err := failed(by.owner, err); err != nil {
 					return err
 				}
 			}
@@ -62,8 +63,21 @@ func (s follower) round(ctx context.Context, failed func(owner string, err error
 	return nil
 }
 
+// kept reads what some have delegated.
+func (s follower) kept(ctx context.Context, some []holder) (all authorities, err error) {
+	var owners []string
+	for _, by := range some {
+		owners = append(owners, by.owner)
+	}
+	err = s.store.read(ctx, func(h handle) error {
+		all, err = credentials(ctx, h, slices.Compact(owners))
+		return err
+	})
+	return all, err
+}
+
 // forget drops what was told of bookings that are over, once these are the most.
-func (s follower) forget(all map[string]map[plugins.Handle][]placed) {
+func (s follower) forget(all map[holder]map[plugins.Handle][]placed) {
 	n := 0
 	for _, list := range all {
 		for _, jobs := range list {
@@ -90,26 +104,27 @@ type placed struct {
 	handle       plugins.Handle
 }
 
-// atSites lists the jobs that are at sites, by owner and endpoint.
-func (s follower) atSites() map[string]map[plugins.Handle][]placed {
+// atSites lists the jobs that are at sites, by whose credentials they are asked about with, and endpoint.
+func (s follower) atSites() map[holder]map[plugins.Handle][]placed {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := map[string]map[plugins.Handle][]placed{}
+	all := map[holder]map[plugins.Handle][]placed{}
 	if s.mem == nil {
 		return all
 	}
 	for _, j := range s.mem.pick(func(j *Job) bool { return j.State == Sent || j.State == Running }) {
-		if all[j.Owner] == nil {
-			all[j.Owner] = map[plugins.Handle][]placed{}
+		by := j.holder()
+		if all[by] == nil {
+			all[by] = map[plugins.Handle][]placed{}
 		}
 		at := plugins.Handle{Interface: j.Handle.Interface, Endpoint: j.Handle.Endpoint}
-		all[j.Owner][at] = append(all[j.Owner][at], placed{j.ID, j.request(), j.Handle})
+		all[by][at] = append(all[by][at], placed{j.ID, j.request(), j.Handle})
 	}
 	return all
 }
 
-// ask asks about the jobs of one owner, one request for each endpoint.
-func (s follower) ask(ctx context.Context, cred sealed, owner string, list map[plugins.Handle][]placed) error {
+// ask asks about jobs of one owner, one request for each endpoint.
+func (s follower) ask(ctx context.Context, cred authority, owner string, list map[plugins.Handle][]placed) error {
 	reg, release, err := s.asOwner(ctx, owner, cred)
 	if err != nil {
 		return err

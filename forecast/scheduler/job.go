@@ -66,6 +66,7 @@ type Job struct {
 	Key      string   `json:"key"`
 	VO       string   `json:"vo,omitempty"`
 	FQANs    []string `json:"fqans,omitempty"`
+	Named    string   `json:"named,omitempty"`  // VO that the credential named, believed or not, that it was handed in with
 	Lapses   bool     `json:"lapses,omitempty"` // VO and FQANs were shown by what ends: for how long they count, others say
 	Name     string   `json:"name"`
 	JDL      string   `json:"jdl"`

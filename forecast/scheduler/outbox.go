@@ -118,7 +118,7 @@ func (o outbox) attempt(ctx context.Context, a action, r *result) (retry time.Du
 			r.Said, retry = fmt.Sprint("internal error: ", p), time.Minute
 		}
 	}()
-	j, cred, err := o.about(ctx, a)
+	j, all, err := o.about(ctx, a)
 	if err != nil {
 		r.Said = err.Error()
 		return 2 * time.Second
@@ -130,29 +130,31 @@ func (o outbox) attempt(ctx context.Context, a action, r *result) (retry time.Du
 	defer o.lanes.enter(j.Booking.Cluster)()
 	ctx, cancel := context.WithTimeout(ctx, o.timeFor(a, j))
 	defer cancel()
-	return o.attemptOf(ctx, a, j, cred, r)
+	return o.attemptOf(ctx, a, j, all, r)
 }
 
-// about reads the job of an action, and the credential of its owner; nil: it is not there.
-func (o outbox) about(ctx context.Context, a action) (j *Job, cred sealed, err error) {
+// about reads the job of an action, nil: it is not there, and what its owner has delegated and, where it is to be begun, until
+// when his attributes are good.
+func (o outbox) about(ctx context.Context, a action) (j *Job, all authorities, err error) {
 	ctx, cancel := context.WithTimeout(ctx, lease)
 	defer cancel()
 	err = o.store.read(ctx, func(h handle) error {
 		if h.scratch {
 			j = inMemory(o.Scheduler, a.Job)
+		} else if list, err := h.jobs(ctx, "where id = $1", a.Job); err != nil {
+			return err
+		} else if len(list) == 1 {
+			j = list[0]
+		}
+		if j == nil {
 			return nil
 		}
-		list, err := h.jobs(ctx, "where id = $1", a.Job)
-		if len(list) == 1 {
-			j = list[0]
+		if all, err = credentials(ctx, h, []string{j.Owner}); err == nil && a.Verb == launch && j.Lapses {
+			all.vouched, err = vouchers(ctx, h, j.Owner)
 		}
 		return err
 	})
-	if err != nil || j == nil {
-		return nil, cred, err
-	}
-	creds, err := credentials(ctx, o.store, []string{j.Owner})
-	return j, creds[j.Owner], err
+	return j, all, err
 }
 
 // inMemory is a job that has not ended, as the leader of this process has it; nil: it is not there.
@@ -179,12 +181,13 @@ func (o outbox) timeFor(a action, j *Job) time.Duration {
 }
 
 // attemptOf does an action with the credential of the job's owner.
-func (o outbox) attemptOf(ctx context.Context, a action, j *Job, cred sealed, r *result) (retry time.Duration) {
+func (o outbox) attemptOf(ctx context.Context, a action, j *Job, all authorities, r *result) (retry time.Duration) {
 	doubt, err := o.doubt(ctx, a, j)
 	if err != nil {
 		r.Said = err.Error()
 		return 2 * time.Second
 	}
+	cred, _ := all.of(j.holder(), o.now().Unix())
 	reg, release, err := o.asOwner(ctx, j.Owner, cred)
 	if err != nil {
 		r.Said = err.Error()
@@ -202,12 +205,7 @@ func (o outbox) attemptOf(ctx context.Context, a action, j *Job, cred sealed, r 
 		}
 	}
 	if a.Verb == launch {
-		over, err := unentitled(ctx, o.Scheduler, j, cred)
-		if err != nil {
-			r.Said = err.Error()
-			return 2 * time.Second
-		}
-		if over != nil {
+		if over := unentitled(j, cred, all.vouched[j.Owner], o.now().Unix()); over != nil {
 			r.Kind, r.Said = plugins.Credential, over.Error()
 			return 0
 		}
@@ -303,8 +301,8 @@ func (o outbox) perform(ctx context.Context, a action, j *Job, back plugins.Subm
 }
 
 // asOwner opens the back-ends with the owner's credential.
-func (s *Scheduler) asOwner(ctx context.Context, owner string, cred sealed) (*plugins.Registry, func(), error) {
-	text, err := cred.open(s.store.seal, owner, s.now())
+func (s *Scheduler) asOwner(ctx context.Context, owner string, cred authority) (*plugins.Registry, func(), error) {
+	text, err := cred.open(s.store.seal, s.now())
 	if err != nil {
 		return nil, nil, err
 	}

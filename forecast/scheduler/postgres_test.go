@@ -136,11 +136,16 @@ func TestKeyOfTheDatabase(t *testing.T) {
 			if err := CheckKey(t.Context(), w.store); err != nil {
 				t.Error(err)
 			}
-			list, err := credentials(t.Context(), w.store, []string{"alice"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := list["alice"].open(other, "alice", w.now); !errors.Is(err, errOtherKey) {
+			err := w.store.read(t.Context(), func(h handle) error {
+				all, err := credentials(t.Context(), h, []string{"alice"})
+				if err != nil {
+					return err
+				}
+				a, _ := all.of(holder{owner: "alice"}, w.now.Unix())
+				_, err = a.open(other, w.now)
+				return err
+			})
+			if !errors.Is(err, errOtherKey) {
 				t.Errorf("a proxy that was given before: %v", err)
 			}
 		})

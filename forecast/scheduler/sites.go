@@ -155,68 +155,6 @@ func (s *Scheduler) Drain(ctx context.Context, who Person, cluster string, close
 // ErrNoCluster is a cluster that is not there.
 var ErrNoCluster = errors.New("no such cluster")
 
-// sealed is a user's delegated credential as it is kept; the zero value: there is none.
-type sealed struct {
-	body    []byte
-	expires int64
-	named   int64 // until when its VOMS attributes are good; 0: it has none
-}
-
-// over is why a job of its owner may not be begun with it; nil: it may.
-func (c sealed) over(now time.Time) error {
-	if c.body == nil {
-		return nil
-	}
-	return authorityOf(c.expires, c.named, len(c.body)).toBegin().over(now.Unix())
-}
-
-// credentials reads those of some users.
-func credentials(ctx context.Context, s *Store, owners []string) (map[string]sealed, error) {
-	list := map[string]sealed{}
-	if s.scratch != nil && !s.entrusted {
-		return list, nil
-	}
-	text, err := jsonText(owners)
-	if err != nil {
-		return nil, err
-	}
-	err = s.read(ctx, func(h handle) error {
-		return h.rows(ctx, func(scan func(...any) error) error {
-			var owner string
-			var c sealed
-			err := scan(&owner, &c.body, &c.expires, &c.named)
-			list[owner] = c
-			return err
-		}, "select owner, body, expires, attributes from credential where owner in (select t.value from {texts})", text)
-	})
-	return list, err
-}
-
-func (c sealed) open(seal *Seal, owner string, now time.Time) ([]byte, error) {
-	switch {
-	case len(c.body) <= sealSize: // none, or that of one who shows tokens
-		return nil, nil
-	case c.expires <= now.Unix():
-		return nil, errExpired
-	}
-	return seal.Open("credential/"+owner, c.body)
-}
-
-// KeepCredential keeps a user's delegated credential, encrypted, and until when it and its VOMS attributes are good (zero: it has none).
-func (s *Store) KeepCredential(ctx context.Context, owner string, body []byte, expires, attributes time.Time) error {
-	var named int64
-	if !attributes.IsZero() {
-		named = attributes.Unix()
-	}
-	return s.tx(ctx, func(h handle) error {
-		s.entrusted = s.scratch != nil // which is for one goroutine
-		_, err := h.exec(ctx, `insert into credential (owner, expires, body, attributes) values ($1, $2, $3, $4)
-			on conflict (owner) do update set expires = excluded.expires, body = excluded.body, attributes = excluded.attributes`,
-			owner, expires.Unix(), s.seal.Close("credential/"+owner, body), named)
-		return err
-	})
-}
-
 // CheckFunction tells what is wrong with an owner's priority function.
 func CheckFunction(text string) error {
 	if text == "" {

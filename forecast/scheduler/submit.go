@@ -19,6 +19,7 @@ type Person struct {
 	Subject string
 	VO      string
 	FQANs   []string
+	Named   string // VO that he names, believed or not
 	Doubt   string // why the VOMS attributes or groups that he shows do not count
 	Admin   bool
 	Sites   []string // clusters he speaks for
@@ -79,7 +80,7 @@ func (s *Scheduler) Submit(ctx context.Context, who Person, list []Submission) (
 
 // accept checks one submission.
 func (s *Scheduler) accept(who Person, sub *Submission, now time.Time) (*Job, error) {
-	j := &Job{ID: newID(now, s.conf.Chance), Owner: who.Subject, Key: sub.Key, VO: who.VO, FQANs: who.FQANs, Priority: sub.Priority, Fallback: sub.Fallback,
+	j := &Job{ID: newID(now, s.conf.Chance), Owner: who.Subject, Key: sub.Key, VO: who.VO, FQANs: who.FQANs, Named: who.Named, Priority: sub.Priority, Fallback: sub.Fallback,
 		Lapses: !who.Vouched.IsZero() && len(names(who.VO, who.FQANs)) > 0, State: Waiting, Submitted: now.Unix()}
 	if err := printable(sub.Key); err != nil {
 		return nil, err

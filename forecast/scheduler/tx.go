@@ -23,6 +23,8 @@ type handle struct {
 	// scratch: nobody but the leader of this process will read what is written. What it has in
 	// memory, and what would only be shown, is not written.
 	scratch bool
+	// bare: and it was never given a credential.
+	bare bool
 }
 
 // waiting is what a transaction writes before it is committed: PostgreSQL is sent
@@ -119,7 +121,7 @@ func (h handle) flush(ctx context.Context) error {
 func (s *Store) tx(ctx context.Context, f func(handle) error) error {
 	if s.scratch != nil {
 		if s.broken == nil {
-			s.broken = f(handle{tx: s.scratch, d: &s.d, scratch: true})
+			s.broken = f(handle{tx: s.scratch, d: &s.d, scratch: true, bare: !s.entrusted})
 		}
 		return s.broken
 	}
@@ -198,7 +200,7 @@ func (h handle) rows(ctx context.Context, f func(scan func(...any) error) error,
 // read runs f in a transaction that only reads.
 func (s *Store) read(ctx context.Context, f func(handle) error) error {
 	if s.scratch != nil {
-		return f(handle{tx: s.scratch, d: &s.d, scratch: true})
+		return f(handle{tx: s.scratch, d: &s.d, scratch: true, bare: !s.entrusted})
 	}
 	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: s.d.driver == "pgx"})
 	if err != nil {

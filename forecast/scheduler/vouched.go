@@ -123,17 +123,12 @@ func showAttributes(ctx context.Context, s *Scheduler, who Person) error {
 }
 
 // unentitled is why a job may not be begun, with the credential of its owner and as what he handed it in as; nil: it may.
-func unentitled(ctx context.Context, s *Scheduler, j *Job, cred sealed) (why, err error) {
-	now := s.now()
-	if why = cred.over(now); why != nil || !j.Lapses || s.store.scratch != nil && !s.store.entrusted {
-		return why, nil
+func unentitled(j *Job, cred authority, of vouched, now int64) error {
+	if why := cred.toBegin().over(now); why != nil {
+		return why
 	}
-	err = s.store.read(ctx, func(h handle) error {
-		of, err := vouchers(ctx, h, j.Owner)
-		if of[j.Owner].until(j) <= now.Unix() {
-			why = errLapsed
-		}
-		return err
-	})
-	return why, err
+	if j.Lapses && of.until(j) <= now {
+		return errLapsed
+	}
+	return nil
 }

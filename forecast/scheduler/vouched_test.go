@@ -171,7 +171,7 @@ func TestAttributesAreNoted(t *testing.T) {
 		var all authorities
 		err := f.store.read(t.Context(), func(h handle) (err error) { all, err = h.expiries(t.Context()); return err })
 		owner, want := alice.Identity(), f.now.Add(life).Unix()
-		if shown, delegated := all.vouched[owner]["/a"], all.of[owner].named; err != nil || shown != want || delegated != want {
+		if shown, delegated := all.vouched[owner]["/a"], all.own[holder{owner, "a"}].named; err != nil || shown != want || delegated != want {
 			t.Errorf("noted %d of what was shown and %d of what was delegated, it is %d: %v", shown, delegated, want, err)
 		}
 	}

@@ -22,6 +22,7 @@ import (
 type world struct {
 	t     *testing.T
 	r     *rand.Rand
+	from  time.Time // when it begins
 	now   time.Time
 	store *Store
 	s     *Scheduler
@@ -119,7 +120,7 @@ var simEpoch = time.Unix(1_800_000_000, 0).UTC()
 
 func newWorld(t *testing.T, dsn string, seed uint64, fault float64, sites ...int) *world {
 	t.Helper()
-	w := &world{t: t, r: rand.New(rand.NewPCG(seed, 11)), now: simEpoch, sites: map[string]*simSite{}, fault: fault}
+	w := &world{t: t, r: rand.New(rand.NewPCG(seed, 11)), from: simEpoch, now: simEpoch, sites: map[string]*simSite{}, fault: fault}
 	w.conf = Config{Name: "sim", Cycle: 30 * time.Second, Budget: 1e6, MaxBypass: 20, Spool: t.TempDir(), Clusters: map[string]ClusterConfig{}}
 	for i, n := range sites {
 		name := fmt.Sprint("c", i)
@@ -304,7 +305,7 @@ func (s *simSite) publish(ctx context.Context) {
 			s.next++
 			s.ids[key] = s.next
 		}
-		slots = append(slots, wire.Slot{ID: s.ids[key], Node: fmt.Sprint("n", i), CPUs: 1, From: max(simEpoch.Unix(), n.until), Start: 0.95, Hold: 0.9})
+		slots = append(slots, wire.Slot{ID: s.ids[key], Node: fmt.Sprint("n", i), CPUs: 1, From: max(s.w.from.Unix(), n.until), Start: 0.95, Hold: 0.9})
 	}
 	if s.w.unlucky() && !s.full { // the agent is away for a while
 		return

@@ -30,6 +30,8 @@ const delegationLife = 7 * 24 * time.Hour
 type view struct {
 	ID        string        `json:"id"`
 	Key       string        `json:"key"`
+	VO        string        `json:"vo"`
+	Named     string        `json:"named"` // VO that the proxy named with which it was handed in
 	State     string        `json:"state"`
 	Plugins   plugins.State `json:"plugins"`
 	Native    string        `json:"native"`

@@ -1,6 +1,7 @@
 package central
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -8,8 +9,11 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
+	"gridbroker/credential"
+	"gridbroker/foreign"
 	"gridbroker/glue"
 	"gridbroker/jdl"
 	"gridbroker/plugins"
@@ -218,22 +222,44 @@ func unsent(err error) error {
 	return err
 }
 
-// Renew implements plugins.Renewer: one delegation serves all jobs.
+// Renew implements plugins.Renewer: one delegation serves all jobs of its VOs.
 func (b *Backend) Renew(ctx context.Context, hs []plugins.Handle) []error {
 	errs := make([]error, len(hs))
 	done := map[string]error{}
-	for i, h := range hs {
-		err, known := done[h.Endpoint]
-		if !known {
-			var c *client
-			if c, err = b.client(h.Endpoint); err == nil {
-				err = c.renew(ctx)
-			}
-			done[h.Endpoint] = err
+	b.each(hs, func(c *client, err error, places []int) {
+		endpoint := hs[places[0]].Endpoint
+		if known, was := done[endpoint]; was {
+			err = known
+		} else if err == nil {
+			err = c.renew(ctx)
 		}
-		errs[i] = err
-	}
+		done[endpoint] = err
+		for _, i := range places {
+			errs[i] = err
+		}
+		if err == nil {
+			c.othersVO(ctx, hs, places, errs)
+		}
+	})
 	return errs
+}
+
+// othersVO tells of which jobs nothing was renewed: those of other VOs than the proxy that was delegated. Where
+// the scheduler cannot tell now it does so itself, in their states.
+func (c *client) othersVO(ctx context.Context, hs []plugins.Handle, places []int, errs []error) {
+	if c.byToken() != nil || c.set.X509 == nil || c.plain() {
+		return
+	}
+	vos := credential.NamedVOs(c.set.X509)
+	got, err := c.views(ctx, hs, places)
+	for _, i := range places {
+		vo := cmp.Or(got[hs[i].ID].VO, got[hs[i].ID].Named)
+		if err == nil && vo != "" && !slices.Contains(vos, vo) {
+			errs[i] = &plugins.Error{Kind: plugins.Credential, Op: "renew", Endpoint: c.endpoint,
+				Said: fmt.Sprintf("the job goes by what you have delegated as a member of VO %s, and your proxy is of %s", foreign.Text(clipped(vo)), cmp.Or(strings.Join(vos, ", "), "no VO")),
+				Hint: "grid auth proxy --voms VO, then renew again"}
+		}
+	}
 }
 
 // renew delegates anew; who shows a token shows the one that he has now: until it runs out the
