@@ -208,6 +208,7 @@ func (c *Collector) fallback(src Source, a answer) answer {
 	if !ok {
 		return a
 	}
+	old.reckon(c.now())
 	fresh := make(map[string]bool, len(a.rs))
 	for i := range a.rs {
 		fresh[a.rs[i].ID] = true
@@ -219,6 +220,21 @@ func (c *Collector) fallback(src Source, a answer) answer {
 	}
 	a.Fetched, a.Cached, a.Stale = old.Fetched, true, true
 	return a
+}
+
+// reckon has an answer that seems to be of the future, since the clock was set back, be as old as it is far from now: how old
+// it is nobody knows, and one of today is not to count for a year as if it had just come.
+func (a *answer) reckon(now time.Time) {
+	if !a.Fetched.After(now.Add(clockGrain)) {
+		return
+	}
+	back := 2 * a.Fetched.Sub(now)
+	a.Fetched = a.Fetched.Add(-back)
+	for i := range a.rs {
+		if a.rs[i].Fetched.After(now) {
+			a.rs[i].Fetched = a.rs[i].Fetched.Add(-back)
+		}
+	}
 }
 
 func (c *Collector) cached(src Source, since time.Time) (answer, bool) {

@@ -105,6 +105,14 @@ func TestCacheOfALaterTime(t *testing.T) {
 	if s := c.Collect(t.Context(), src); !s.Outcomes[0].Cached || s.Outcomes[0].Age(now) != 0 {
 		t.Errorf("%+v", s)
 	}
+	// One that was had while the clock was 200 days ahead is not fresh for as long, though the source be down.
+	src.rs, src.err, now = one("c"), nil, now.AddDate(0, 0, 200)
+	c.Collect(t.Context(), src)
+	src.rs, src.err, now = nil, errors.New("down"), now.AddDate(0, 0, -200)
+	s := c.Collect(t.Context(), src)
+	if age := s.Outcomes[0].Age(now); !s.Outcomes[0].Stale || age < 199*24*time.Hour || s.Resources[0].Fetched.After(now) {
+		t.Errorf("of 200 days ahead: %v old, its resource of %v", age, s.Resources[0].Fetched)
+	}
 }
 
 func TestFileAndSnapshot(t *testing.T) {
