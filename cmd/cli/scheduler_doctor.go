@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -59,6 +60,7 @@ func runSchedulerDoctor(ctx context.Context, d *deps, file string) error {
 	} else if allowed < wanted {
 		say(false, "connections to the database: %d are allowed, a replica may want %d (max_connections, and the limits of the role and of the database)", allowed, wanted)
 	}
+	doctorClock(ctx, d, store, say)
 	sum, err := store.Audit(ctx)
 	if err != nil {
 		say(false, "ledger: %v", err)
@@ -71,6 +73,14 @@ func runSchedulerDoctor(ctx context.Context, d *deps, file string) error {
 		return &exitError{exitFailed, errReported}
 	}
 	return nil
+}
+
+// doctorClock compares the clock with the database's.
+func doctorClock(ctx context.Context, d *deps, store *scheduler.Store, say func(ok bool, format string, args ...any)) {
+	ahead, err := scheduler.ClockAhead(ctx, store, d.env.Now)
+	if err = cmp.Or(err, scheduler.CheckClock(ahead)); err != nil {
+		say(false, "clock: %v", err)
+	}
 }
 
 // doctorIssuers asks those whose word the scheduler goes by.

@@ -174,6 +174,9 @@ func (a *API) admit(next http.Handler, w http.ResponseWriter, r *http.Request) {
 		}
 		defer own()
 		end()
+		if mistimed(a, w, r) {
+			return
+		}
 		noteShown(a, r, p)
 	}
 	read, ok := bounded(&a.bodies, w, r, subject)
@@ -181,6 +184,18 @@ func (a *API) admit(next http.Handler, w http.ResponseWriter, r *http.Request) {
 	if ok {
 		a.within(next, w, r, subject)
 	}
+}
+
+// mistimed tells whether a request would change something while the clock is wrong; who asks was told to ask
+// another replica then, or later.
+func mistimed(a *API, w http.ResponseWriter, r *http.Request) bool {
+	wrong := a.S.clock.fault()
+	if wrong == nil || r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return false
+	}
+	w.Header().Set("Retry-After", "10")
+	http.Error(w, wrong.Error()+"; nothing was changed", http.StatusServiceUnavailable)
+	return true
 }
 
 // asker is the person who asks, by what the request shows or by having signed in.

@@ -24,7 +24,7 @@ func timely(made, ttl, now int64) error {
 	case made > now+wire.Skew:
 		return &StaleError{fmt.Sprintf("the schedule was made %d s in the future; set the clocks", made-now)}
 	case !wire.Usable(made, ttl, now):
-		return &StaleError{fmt.Sprintf("the schedule was made %d s ago and good for %d s", now-made, ttl)}
+		return &StaleError{fmt.Sprintf("the schedule was made %d s ago and good for %d s: it was long on its way, or the clock of the agent is behind", now-made, ttl)}
 	}
 	return nil
 }

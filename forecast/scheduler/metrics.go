@@ -19,6 +19,7 @@ type Metrics struct {
 	off      *prometheus.HistogramVec
 	age      *prometheus.GaugeVec
 	leader   prometheus.Gauge
+	ahead    prometheus.Gauge
 	deltas   *prometheus.CounterVec
 	actions  *prometheus.CounterVec
 }
@@ -37,12 +38,13 @@ func newMetrics() *Metrics {
 	m.age = prometheus.NewGaugeVec(prometheus.GaugeOpts(name("schedule_age_seconds", "Age of a cluster's schedule.")), []string{"cluster"})
 	m.slots = prometheus.NewGauge(prometheus.GaugeOpts(name("slots", "Slots planned with.")))
 	m.leader = prometheus.NewGauge(prometheus.GaugeOpts(name("leader", "1 while this replica leads.")))
+	m.ahead = prometheus.NewGauge(prometheus.GaugeOpts(name("clock_ahead_seconds", "This machine's clock less that of the database.")))
 	m.booked = prometheus.NewCounter(prometheus.CounterOpts(name("bookings_total", "Bookings made.")))
 	m.replans = prometheus.NewCounter(prometheus.CounterOpts(name("replans_total", "Bookings not kept.")))
 	m.messages = prometheus.NewCounter(prometheus.CounterOpts(name("messages_total", "Messages taken.")))
 	m.deltas = prometheus.NewCounterVec(prometheus.CounterOpts(name("deltas_total", "Deltas of agents, by outcome.")), []string{"outcome"})
 	m.actions = prometheus.NewCounterVec(prometheus.CounterOpts(name("actions_total", "Actions of the outbox, by verb and outcome.")), []string{"verb", "outcome"})
-	m.registry.MustRegister(m.took, m.off, m.jobs, m.age, m.slots, m.leader, m.booked, m.replans, m.messages, m.deltas, m.actions)
+	m.registry.MustRegister(m.took, m.off, m.jobs, m.age, m.slots, m.leader, m.ahead, m.booked, m.replans, m.messages, m.deltas, m.actions)
 	return m
 }
 

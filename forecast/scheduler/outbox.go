@@ -27,6 +27,10 @@ func (o outbox) run(ctx context.Context) error {
 	var work sync.WaitGroup
 	defer work.Wait() // what is begun is told, or given back
 	for ctx.Err() == nil {
+		if o.clock.fault() != nil { // others' leases would seem to be over
+			o.pause(ctx, time.Second)
+			continue
+		}
 		slots <- struct{}{}
 		n := 1
 		for ; n < lane && len(slots) < cap(slots); n++ { // what is leased is begun at once

@@ -14,6 +14,14 @@ import (
 // the sites while this replica leads.
 func (s *Scheduler) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
+	said := seldom{}
+	s.clock.compare(ctx, s, said)
+	g.Go(func() error {
+		for s.pause(ctx, s.clock.every) {
+			s.clock.compare(ctx, s, said)
+		}
+		return nil
+	})
 	g.Go(func() error { return outbox{s}.run(ctx) })
 	g.Go(func() error { return s.tidy(ctx) })
 	g.Go(func() error { return s.relay(ctx) })
@@ -70,6 +78,9 @@ func (t *troubles) is(err error, now time.Time) bool {
 
 // term waits for this replica's turn to lead and leads.
 func (s *Scheduler) term(ctx context.Context) error {
+	if err := s.clock.fault(); err != nil {
+		return err
+	}
 	l, err := s.store.Campaign(ctx, s.conf.Name)
 	if err != nil {
 		return err
@@ -89,6 +100,7 @@ func (s *Scheduler) term(ctx context.Context) error {
 	}(ctx.Done())
 	g, leading := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.cycles(leading, l) })
+	g.Go(func() error { return s.clock.until(leading) })
 	g.Go(func() error { return follower{s, map[string]mark{}}.run(leading) })
 	err = g.Wait()
 	if cause := context.Cause(ctx); errors.Is(cause, errLeadLost) {

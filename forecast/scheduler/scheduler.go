@@ -100,6 +100,7 @@ type Scheduler struct {
 	log   *slog.Logger
 	meter *Metrics
 	hub   *hub
+	clock timepiece
 
 	entrance entrance
 	lanes    lanes
@@ -118,5 +119,5 @@ type Scheduler struct {
 
 // New makes a replica. The store is migrated already.
 func New(conf Config, store *Store, open Backends, now func() time.Time, log *slog.Logger) *Scheduler {
-	return &Scheduler{conf: conf.withDefaults(), store: store, open: open, now: now, log: log, meter: newMetrics(), hub: newHub(), wake: make(chan struct{}, 1), entrance: entrance{turn: make(chan struct{}, 1), kept: map[string]held{}}}
+	return &Scheduler{conf: conf.withDefaults(), store: store, open: open, now: now, log: log, meter: newMetrics(), hub: newHub(), clock: timepiece{every: clockEvery}, wake: make(chan struct{}, 1), entrance: entrance{turn: make(chan struct{}, 1), kept: map[string]held{}}}
 }
