@@ -6,8 +6,10 @@ import (
 	"crypto/x509"
 	"errors"
 	"net"
+	"net/netip"
 	"path"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -35,6 +37,9 @@ type Dialer struct {
 	// Before is what is said in the clear to agree on TLS (LDAP's StartTLS), on
 	// each new connection; it ends with the context. nil: nothing.
 	Before func(context.Context, net.Conn) error
+	// Lookup finds the addresses of a host; nil: as the system does. One that does not answer, or
+	// hangs before TLS is agreed on, does not keep from the others.
+	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
 	// Asked is told of a server that asks for a certificate, with the names of
 	// the authorities it lists (DER), where Cert is nil; nil: nobody is.
 	Asked func(authorities [][]byte)
@@ -106,6 +111,30 @@ func (d *Dialer) once(ctx context.Context, network, addr string, cfg *tls.Config
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	if d.Asked != nil && d.Cert == nil {
+		var one sync.Mutex
+		cfg.GetClientCertificate = func(req *tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			one.Lock()
+			defer one.Unlock()
+			d.Asked(req.AcceptableCAs)
+			return &tls.Certificate{}, nil
+		}
+	}
+	c, err := first(ctx, d.places(ctx, addr), func(ctx context.Context, place string) (*tls.Conn, error) { return d.attempt(ctx, network, place, cfg) })
+	if err != nil {
+		return nil, err
+	}
+	if d.Contacts != nil {
+		if err := d.Contacts.check(addr, speakers(d.Trust, c.ConnectionState())); err != nil {
+			_ = c.Close()
+			return nil, err
+		}
+	}
+	return &Conn{c}, nil
+}
+
+// attempt connects to one address, and agrees on TLS.
+func (d *Dialer) attempt(ctx context.Context, network, addr string, cfg *tls.Config) (*tls.Conn, error) {
 	nd := net.Dialer{}
 	if d.Control != nil {
 		nd.ControlContext = func(ctx context.Context, _, address string, _ syscall.RawConn) error { return d.Control(ctx, address) }
@@ -124,24 +153,12 @@ func (d *Dialer) once(ctx context.Context, network, addr string, cfg *tls.Config
 			return nil, err
 		}
 	}
-	if d.Asked != nil && d.Cert == nil {
-		cfg.GetClientCertificate = func(req *tls.CertificateRequestInfo) (*tls.Certificate, error) {
-			d.Asked(req.AcceptableCAs)
-			return &tls.Certificate{}, nil
-		}
-	}
 	c := tls.Client(below, cfg)
 	if err := c.HandshakeContext(ctx); err != nil {
 		_ = raw.Close() // the handshake's error says it all
 		return nil, err
 	}
-	if d.Contacts != nil {
-		if err := d.Contacts.check(addr, speakers(d.Trust, c.ConnectionState())); err != nil {
-			_ = c.Close()
-			return nil, err
-		}
-	}
-	return &Conn{c}, nil
+	return c, nil
 }
 
 // spoilt reports whether a handshake failed in a way that another attempt may
