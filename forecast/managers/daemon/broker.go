@@ -32,22 +32,25 @@ type Broker struct {
 type brokered struct {
 	job     managers.Job
 	heard   time.Time
+	taken   bool   // by a manager, at least once
 	manager string // that was granted the job
 	ended   bool
 	err     error
 }
 
 // Run hands the jobs in and returns when all have ended, with the errors of those that failed.
+// When the context ends those that have not started are withdrawn, and the others run to their end.
 func (b *Broker) Run(ctx context.Context, jobs []managers.Job) map[managers.ID]error {
 	b.init(jobs)
 	tick := time.NewTicker(b.Lease / 8)
 	defer tick.Stop()
-	for left := true; left && ctx.Err() == nil; left = b.handIn(ctx) {
+	for ctx.Err() == nil && b.handIn(ctx) {
 		select {
 		case <-ctx.Done():
 		case <-tick.C:
 		}
 	}
+	b.withdraw(ctx.Err())
 	b.work.Wait()
 	failed := map[managers.ID]error{}
 	b.mu.Lock()
@@ -55,11 +58,21 @@ func (b *Broker) Run(ctx context.Context, jobs []managers.Job) map[managers.ID]e
 	for id, j := range b.jobs {
 		if j.err != nil {
 			failed[id] = j.err
-		} else if !j.ended {
-			failed[id] = ctx.Err()
 		}
 	}
 	return failed
+}
+
+// withdraw ends the jobs that have not started: no offer for them is granted any more, and
+// managers that report them are told to drop them.
+func (b *Broker) withdraw(cause error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, j := range b.jobs {
+		if j.manager == "" && !j.ended {
+			j.ended, j.err = true, cause
+		}
+	}
 }
 
 func (b *Broker) init(jobs []managers.Job) {
@@ -109,14 +122,20 @@ func (b *Broker) handOver(ctx context.Context, again []managers.Job) {
 	if err == nil {
 		err = call(ctx, b.Client, b.Manager+"/v1/jobs", again, &struct{}{}, callPatience)
 	}
-	if err == nil {
-		return
+	if err != nil {
+		b.Log.Warn("jobs not handed in", "jobs", len(again), "cause", err)
 	}
-	b.Log.Warn("jobs not handed in", "jobs", len(again), "cause", err)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, j := range again {
-		b.jobs[j.ID].heard = time.Now().Add(-b.Lease * 3 / 4)
+	for _, a := range again {
+		switch j := b.jobs[a.ID]; {
+		case err == nil:
+			j.taken = true
+		case forGood(err) && !j.taken && j.manager == "":
+			j.ended, j.err = true, err
+		default:
+			j.heard = time.Now().Add(-b.Lease * 3 / 4)
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"gridbroker/forecast/managers"
@@ -161,7 +162,27 @@ func call(ctx context.Context, client *http.Client, url string, body, answer any
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %q", url, resp.Status)
+		why, _ := io.ReadAll(io.LimitReader(resp.Body, maxWhy))
+		return &refusal{url, resp.StatusCode, strings.TrimSpace(string(why))}
 	}
 	return json.NewDecoder(io.LimitReader(resp.Body, maxBody)).Decode(answer)
+}
+
+// maxWhy bounds what is read of the reason of a refusal, in bytes.
+const maxWhy = 500
+
+// refusal is an answer that is none.
+type refusal struct {
+	url  string
+	code int
+	why  string
+}
+
+// Error implements error.
+func (r *refusal) Error() string { return fmt.Sprintf("%s answers %d: %q", r.url, r.code, r.why) }
+
+// forGood says whether it is in vain to ask again: the certificate will not do, or nobody there is a manager.
+func forGood(err error) bool {
+	r, ok := errors.AsType[*refusal](err)
+	return ok && (r.code == http.StatusForbidden || r.code == http.StatusNotFound)
 }
