@@ -19,7 +19,7 @@ func offers(d *Daemon, a assignment) { d.work.Go(func() { d.offer(a) }) }
 // is silent for longer than the job it has granted may take (overdue).
 func (d *Daemon) offer(a assignment) {
 	o := Offer{Job: a.Job.ID, Attempt: a.Job.Attempt, Manager: d.config.Name, System: d.config.System}
-	for began := time.Now(); d.ctx.Err() == nil; {
+	for began := time.Now(); d.ctx.Err() == nil && holds(d, &a.Job); {
 		var answer Answer
 		err := call(d.ctx, d.config.Client, a.Job.Broker+"/v1/offer", o, &answer, callPatience)
 		heard(d, a.Job.Broker, err == nil)
@@ -40,6 +40,14 @@ func (d *Daemon) offer(a assignment) {
 		case <-time.After(d.config.Beat):
 		}
 	}
+}
+
+// holds says whether a job has resources here still: it may have had its time while its broker was silent.
+func holds(d *Daemon, j *managers.Job) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	a := d.held[j.ID]
+	return a != nil && a.Job.Attempt == j.Attempt
 }
 
 func (d *Daemon) granted(id managers.ID) {
