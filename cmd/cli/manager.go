@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gridbroker/forecast/managers"
 	"gridbroker/forecast/managers/daemon"
 	"gridbroker/foreign"
 )
@@ -112,13 +114,7 @@ func runManagerShow(ctx context.Context, d *deps, f managerShowOptions, name str
 		return err
 	}
 	if f.tree {
-		t, err := readTree(ctx, daemon.Client(cfg), name)
-		if err == nil && d.json {
-			return printJSON(d, "manager.tree", *t)
-		} else if err == nil {
-			err = printManagers(d, t, f.job)
-		}
-		return err
+		return showTree(ctx, d, daemon.Client(cfg), name, f.job)
 	}
 	s, err := fetchState(ctx, daemon.Client(cfg), name)
 	if err != nil {
@@ -127,16 +123,65 @@ func runManagerShow(ctx context.Context, d *deps, f managerShowOptions, name str
 	if d.json {
 		return printJSON(d, "manager.show", *s)
 	}
-	fmt.Fprintf(d.env.Out, "%s\nparent: %s\nfree: %s of %s\nwaiting: %d, running: %d\n", foreign.Text(s.Name), foreign.Text(orDash(s.Parent)), s.Free, s.Total, len(s.Waiting), len(s.Running))
+	return printManager(d, s)
+}
+
+func showTree(ctx context.Context, d *deps, client *http.Client, name, job string) error {
+	t, err := readTree(ctx, client, name)
+	if err != nil {
+		return err
+	}
+	if job != "" {
+		t.find(job)
+	}
+	if d.json {
+		return cmp.Or(printJSON(d, "manager.tree", *t), t.missing())
+	}
+	return printManagers(d, t)
+}
+
+// printManager prints what a manager tells of itself.
+func printManager(d *deps, s *daemon.State) error {
+	free := "no system of its own"
+	if s.Total != (managers.Resources{}) {
+		free = fmt.Sprintf("%s of %s", s.Free, s.Total)
+	}
+	fmt.Fprintf(d.env.Out, "%s\nparent: %s\nfree: %s\nwaiting: %s\nrunning: %s\n",
+		foreign.Text(s.Name), foreign.Text(orDash(s.Parent)), foreign.Text(free), someJobs(s.Waiting), someJobs(s.Running))
 	var rows [][]string
 	for _, r := range s.Rows {
 		state := "down"
 		if r.Up {
 			state = "up"
 		}
-		rows = append(rows, []string{r.Neighbour, r.Role, state, fmt.Sprint(r.Rooms), fmt.Sprint(r.Told)})
+		rows = append(rows, []string{r.Neighbour, r.Role, state, rooms(r.Rooms), rooms(r.Told)})
 	}
 	return table(d, columns("neighbour", "is", "link", "free there", "was told"), rows)
+}
+
+// someJobs says how many jobs these are, and names the first.
+func someJobs(ids []managers.ID) string {
+	const named = 3
+	text := fmt.Sprint(len(ids))
+	for i, id := range ids[:min(len(ids), named)] {
+		text += [...]string{": ", ", ", ", "}[i] + foreign.Text(string(id))
+	}
+	if len(ids) > named {
+		text += ", ..."
+	}
+	return text
+}
+
+// rooms are amounts that are free somewhere.
+func rooms(s managers.Set) string {
+	if len(s) == 0 {
+		return "-"
+	}
+	var list []string
+	for _, r := range s {
+		list = append(list, r.String())
+	}
+	return strings.Join(list, "; ")
 }
 
 func orDash(s string) string {
@@ -172,6 +217,20 @@ func checkManagerURL(what, name string) error {
 		return fmt.Errorf("%s %q: want https://HOST:PORT", what, name)
 	}
 	return nil
+}
+
+// listenAt is where a manager or a broker listens: at the host and port of its name, if nothing else is said.
+func listenAt(name, listen string) (string, error) {
+	u, err := url.Parse(name)
+	switch {
+	case err != nil:
+		return "", err
+	case listen != "":
+		return listen, nil
+	case u.Port() == "":
+		return "", fmt.Errorf("--name %s has no port: give https://HOST:PORT, or --listen HOST:PORT", name)
+	}
+	return u.Host, nil
 }
 
 // serveUntil serves until the context ends.

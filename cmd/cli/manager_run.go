@@ -6,8 +6,10 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"time"
 
@@ -36,9 +38,13 @@ func managerRunCmd(d *deps) *cobra.Command {
 		Long: `Run is the broker of its jobs: it hands them to a manager, grants the first
 system that offers room for each, and starts it there with this user's own
 credentials, as "grid run --site SYSTEM" does. A job of which no manager reports
-for a while is handed in again; it starts once all the same.
+for a while is handed in again; it starts once all the same. A job that does not fit
+into any system waits until one that is large enough joins the tree.
 
-Managers must reach the broker at --name.`,
+Managers must reach the broker at --name, whose host is in the certificate.
+
+An interrupt (Ctrl-C) withdraws the jobs that have not started and waits for the others;
+the next one ends the command at once, and what runs at sites goes on.`,
 		Example: `  grid manager run --via https://ce.example.org:7700 --name https://ui.example.org:7800 --cpus 4 --count 20 \
       --cert me.pem --key me.key --ca grid.pem -- ./analyse.sh`,
 		Args: usageArgs(cobra.MinimumNArgs(1)),
@@ -53,7 +59,7 @@ Managers must reach the broker at --name.`,
 	fl.IntVar(&f.count, "count", 1, "`N` jobs of this command")
 	fl.IntVar(&f.need.CPUs, "cpus", 1, "`N` cpus of one system")
 	fl.IntVar(&f.need.GPUs, "gpus", 0, "`N` GPUs")
-	fl.Int64Var(&f.need.Memory, "memory", 0, "`MIB` of memory")
+	fl.Int64Var(&f.need.Memory, "memory", 0, "`MIB` of memory of the whole job")
 	fl.StringSliceVar(&f.tags, "tag", nil, "a `TAG` the system must have; may be repeated")
 	lengthVar(fl, &f.wall, "time", 0, "wall time asked for")
 	fl.IntVar(&f.priority, "priority", 0, "`N`: the greater goes first")
@@ -81,23 +87,52 @@ func runManagerRun(ctx context.Context, d *deps, f managerRunOptions, argv []str
 		fmt.Fprintf(d.env.Err, "%s: at %s\n", j.ID, system)
 		return startAt(ctx, d, j, system, argv)
 	}
-	if f.listen == "" {
-		f.listen = f.name[len("https://"):]
+	listen, err := listenAt(f.name, f.listen)
+	if err != nil {
+		return usageError(err)
 	}
-	stop, err := serveUntil(ctx, d, f.listen, cfg, b.Handler())
+	stop, err := serveUntil(context.WithoutCancel(ctx), d, listen, cfg, b.Handler()) // managers are answered to the end
 	if err != nil {
 		return err
 	}
 	defer stop()
+	defer context.AfterFunc(ctx, func() { sayInterrupted(ctx, d) })()
 	jobs, batch := make([]managers.Job, f.count), rand.Text()
 	for i := range jobs {
 		jobs[i] = managers.Job{ID: managers.ID(batch + "-" + strconv.Itoa(i)), Need: f.need, Priority: f.priority}
 	}
-	var failed []error
-	for id, err := range b.Run(ctx, jobs) {
-		failed = append(failed, fmt.Errorf("%s: %w", id, err))
+	return brokerFailures(b.Run(ctx, jobs), len(jobs))
+}
+
+// sayInterrupted lets whoever is at the terminal wait for the jobs that run, for as long as they take.
+func sayInterrupted(ctx context.Context, d *deps) {
+	if _, ok := errors.AsType[terminated](context.Cause(ctx)); !ok && d.env.Release != nil {
+		fmt.Fprintln(d.env.Err, "grid: jobs that have not started are withdrawn, the others are waited for; interrupt again to end at once")
+		d.env.Release()
 	}
-	return errors.Join(failed...)
+}
+
+// brokerFailures names the jobs that failed, those with one reason at once.
+func brokerFailures(failed map[managers.ID]error, of int) error {
+	byReason := map[string][]managers.ID{}
+	for id, err := range failed {
+		byReason[err.Error()] = append(byReason[err.Error()], id)
+	}
+	var errs []error
+	for _, reason := range slices.Sorted(maps.Keys(byReason)) {
+		ids := byReason[reason]
+		err := failed[ids[0]]
+		switch {
+		case errors.Is(err, context.Canceled):
+			err = fmt.Errorf("%d of %d jobs had not started and are withdrawn: %w", len(ids), of, err)
+		case len(ids) > 1:
+			err = fmt.Errorf("%d of %d jobs, %s among them: %w", len(ids), of, slices.Min(ids), err)
+		default:
+			err = fmt.Errorf("%s: %w", ids[0], err)
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
 }
 
 // startAt runs the command as a job at one system, by this very binary.
@@ -106,8 +141,28 @@ func startAt(ctx context.Context, d *deps, j managers.Job, system string, argv [
 	if err != nil {
 		return err
 	}
-	args := append([]string{"run", "--site", system, "--cpus", strconv.Itoa(j.Need.CPUs), "--"}, argv...)
-	cmd := exec.CommandContext(ctx, self, args...)
+	cmd := exec.CommandContext(ctx, self, siteArgs(d, j.Need, system, argv)...)
 	cmd.Stdout, cmd.Stderr, cmd.Dir = d.env.Out, d.env.Err, abs(d, ".")
 	return cmd.Run()
+}
+
+// siteArgs are the arguments that start a command at one system with all that the job asked the tree for;
+// what a tag means is known to managers alone.
+func siteArgs(d *deps, need managers.Resources, system string, argv []string) (args []string) {
+	for _, g := range []struct{ flag, value string }{{"--config", d.config}, {"--state-dir", d.state}} {
+		if g.value != "" {
+			args = append(args, g.flag, g.value)
+		}
+	}
+	args = append(args, "run", "--site", system, "--cpus", strconv.Itoa(need.CPUs))
+	if need.GPUs > 0 {
+		args = append(args, "--gpu", strconv.Itoa(need.GPUs))
+	}
+	if need.Memory > 0 { // of the job, and there it is said of each slot
+		args = append(args, "--mem", fmt.Sprintf("%dMiB", (need.Memory+int64(need.CPUs)-1)/int64(need.CPUs)))
+	}
+	if need.Wall > 0 {
+		args = append(args, "--time", fmt.Sprintf("%ds", need.Wall))
+	}
+	return append(append(args, "--"), argv...)
 }

@@ -47,7 +47,7 @@ at --metrics, to this machine alone unless that names another address.`,
 	fl.StringVar(&f.listen, "listen", "", "listen at `HOST:PORT` (default: host and port of the name)")
 	metricsFlag(cmd, &f.metrics, managerMetrics)
 	fl.StringVar(&f.parent, "parent", "", "`URL` of the parent; without one the manager is root")
-	fl.StringVar(&f.system, "system", "", "`NAME` of the system, by which brokers choose the resource")
+	fl.StringVar(&f.system, "system", "", "`NAME` of the system, by which brokers choose the resource: what \"grid run --site NAME\" takes")
 	fl.StringVar(&f.dir, "dir", "", "`DIR` of the manager's own")
 	fl.IntVar(&f.total.CPUs, "cpus", 0, "`N` cpus of the system")
 	fl.IntVar(&f.total.GPUs, "gpus", 0, "`N` GPUs of the system")
@@ -87,6 +87,10 @@ func runManagerServe(ctx context.Context, d *deps, f managerServeOptions) error 
 	if err := f.check(); err != nil {
 		return usageError(err)
 	}
+	listen, err := listenAt(f.name, f.listen)
+	if err != nil {
+		return usageError(err)
+	}
 	if err := ownedDir(d, abs(d, f.dir)); err != nil {
 		return err
 	}
@@ -102,10 +106,6 @@ func runManagerServe(ctx context.Context, d *deps, f managerServeOptions) error 
 	})
 	if err != nil {
 		return err
-	}
-	listen := f.listen
-	if listen == "" {
-		listen = f.name[len("https://"):]
 	}
 	stop, err := serveUntil(ctx, d, listen, cfg, manager.Handler())
 	if err != nil {

@@ -21,9 +21,17 @@ const maxManagers = 10_000
 
 // managerTree is a tree of managers as they tell it themselves.
 type managerTree struct {
-	Managers []*daemon.State `json:"managers"` // a parent before its children
-	Silent   []silentManager `json:"silent"`   // named by others, and did not answer
+	Managers []*daemon.State `json:"managers"`      // a parent before its children
+	Silent   []silentManager `json:"silent"`        // named by others, and did not answer
+	Job      *jobInTree      `json:"job,omitempty"` // that was asked for
 	depth    map[string]int
+}
+
+// jobInTree says where a job is; on a link, or at its broker, it is nowhere.
+type jobInTree struct {
+	ID      string   `json:"id"`
+	WaitsAt []string `json:"waits_at"` // managers
+	RunsAt  []string `json:"runs_at"`  // and those whose systems it has resources of
 }
 
 // silentManager is one that did not answer.
@@ -100,24 +108,43 @@ func (t *managerTree) order(states map[string]*daemon.State) {
 	}
 }
 
-// place tells where a job is at a manager, "" for nowhere.
-func place(s *daemon.State, job string) string {
+// find tells where a job is.
+func (t *managerTree) find(job string) {
+	t.Job = &jobInTree{ID: job, WaitsAt: []string{}, RunsAt: []string{}}
+	for _, s := range t.Managers {
+		if slices.Contains(s.Waiting, managers.ID(job)) {
+			t.Job.WaitsAt = append(t.Job.WaitsAt, s.Name)
+		}
+		if slices.Contains(s.Running, managers.ID(job)) {
+			t.Job.RunsAt = append(t.Job.RunsAt, s.Name)
+		}
+	}
+}
+
+// at tells where the job is at a manager, "" for nowhere.
+func (j *jobInTree) at(manager string) string {
 	switch {
-	case job == "":
-		return ""
-	case slices.Contains(s.Running, managers.ID(job)):
+	case slices.Contains(j.RunsAt, manager):
 		return "runs here"
-	case slices.Contains(s.Waiting, managers.ID(job)):
+	case slices.Contains(j.WaitsAt, manager):
 		return "waits here"
 	}
 	return ""
 }
 
-// printManagers prints a tree, the table of each manager in its line, and where a job is.
-func printManagers(d *deps, t *managerTree, job string) error {
-	heads, found := []string{"manager", "free", ">waiting", ">running", "free above", "free below"}, false
-	if job != "" {
-		heads = append(heads, "job "+job)
+// missing is an error where a job was asked for that nobody has.
+func (t *managerTree) missing() error {
+	if j := t.Job; j != nil && len(j.WaitsAt)+len(j.RunsAt) == 0 {
+		return errors.New("no manager that answers has job " + j.ID + ": it has ended, or is on a link, or at its broker")
+	}
+	return nil
+}
+
+// printManagers prints a tree, the table of each manager in its line, and where the job is that was asked for.
+func printManagers(d *deps, t *managerTree) error {
+	heads := []string{"manager", "free", ">waiting", ">running", "free above", "free below"}
+	if t.Job != nil {
+		heads = append(heads, "job "+t.Job.ID)
 	}
 	var rows [][]string
 	for _, s := range t.Managers {
@@ -125,21 +152,22 @@ func printManagers(d *deps, t *managerTree, job string) error {
 		for _, r := range s.Rows {
 			switch {
 			case r.Up && r.Neighbour == s.Parent:
-				above = fmt.Sprint(r.Rooms)
+				above = rooms(r.Rooms)
 			case r.Up:
 				below = managers.NewSet(append(below, r.Rooms...)...)
 			}
 		}
 		free := "-"
 		if s.Total != (managers.Resources{}) {
-			free = fmt.Sprintf("%s of %d", s.Free, s.Total.CPUs)
+			free = fmt.Sprintf("%d of %d cpus", s.Free.CPUs, s.Total.CPUs)
+			if s.Total.GPUs > 0 {
+				free += fmt.Sprintf(", %d of %d gpus", s.Free.GPUs, s.Total.GPUs)
+			}
 		}
-		at := place(s, job)
-		found = found || at != ""
 		row := []string{strings.Repeat("· ", t.depth[s.Name]) + s.Name, free, fmt.Sprint(len(s.Waiting)), fmt.Sprint(len(s.Running)),
-			above, fmt.Sprint(below)}
-		if job != "" {
-			row = append(row, at)
+			above, rooms(below)}
+		if t.Job != nil {
+			row = append(row, t.Job.at(s.Name))
 		}
 		rows = append(rows, row)
 	}
@@ -149,8 +177,5 @@ func printManagers(d *deps, t *managerTree, job string) error {
 	for _, s := range t.Silent {
 		fmt.Fprintf(d.env.Err, "grid: %s: %s\n", s.Name, s.Error)
 	}
-	if job != "" && !found {
-		return errors.New("no manager that answers has job " + job + ": it has ended, or is on a link, or at its broker")
-	}
-	return nil
+	return t.missing()
 }

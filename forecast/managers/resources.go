@@ -78,7 +78,7 @@ func (r Resources) String() string {
 		s += fmt.Sprintf(", %d MiB", r.Memory)
 	}
 	if r.Wall > 0 {
-		s += fmt.Sprintf(", wall %d", r.Wall)
+		s += fmt.Sprintf(", wall %d s", r.Wall)
 	}
 	if r.Tags != "" {
 		s += ", " + r.Tags
