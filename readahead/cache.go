@@ -149,7 +149,9 @@ func (c *Cache) forgetFiles() {
 
 // Close waits for fetches under way and gives the directory free.
 func (c *Cache) Close() error {
-	c.end()
+	c.mu.Lock()
+	c.end() // nobody begins a fetch after that
+	c.mu.Unlock()
 	c.ahead.Wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -13,6 +13,10 @@ func (c *Cache) read(ctx context.Context, r *Reader, index int64) ([]byte, error
 	began := c.options.Now()
 	for {
 		c.mu.Lock()
+		if c.life.Err() != nil {
+			c.mu.Unlock()
+			return nil, ErrClosed
+		}
 		p := Portion{File: r.number, Index: index}
 		slot := c.table.Find(p)
 		if slot == None {
@@ -60,15 +64,14 @@ var errAhead = errors.New("fetched ahead")
 
 // wait waits for a fetch under way, which becomes one on demand. The mutex is
 // held before and not afterwards. The cell stays while somebody waits.
-func (c *Cache) wait(ctx context.Context, f *flight, slot Slot) ([]byte, error) {
+func (c *Cache) wait(ctx context.Context, f *flight, slot Slot) (data []byte, err error) {
 	f.demanded = true
 	c.table.Pin(slot)
 	c.mu.Unlock()
 	c.gate.poke()
-	var err error
 	select {
 	case <-f.done:
-		err = f.err
+		data, err = f.data, f.err
 	case <-ctx.Done():
 		err = ctx.Err()
 	case <-c.life.Done():
@@ -77,7 +80,7 @@ func (c *Cache) wait(ctx context.Context, f *flight, slot Slot) ([]byte, error) 
 	c.mu.Lock()
 	c.table.Unpin(slot)
 	c.mu.Unlock()
-	return f.data, err
+	return data, err
 }
 
 // took counts a read of a held portion for the measured benefit.
@@ -104,6 +107,8 @@ func (c *Cache) demand(ctx context.Context, r *Reader, p Portion) ([]byte, error
 		case <-f.done:
 		case <-ctx.Done():
 			return nil, ctx.Err()
+		case <-c.life.Done():
+			return nil, ErrClosed
 		}
 		return f.data, f.err
 	}
@@ -202,7 +207,10 @@ func (c *Cache) unwanted(slot Slot, f *flight) error {
 	if !f.demanded && c.flights[slot] != f {
 		return errEvicted
 	}
-	return c.life.Err()
+	if c.life.Err() != nil {
+		return ErrClosed
+	}
+	return nil
 }
 
 // readFull fills data; an end of file where the file should go on is an error.
