@@ -91,16 +91,34 @@ func TestDarkColours(t *testing.T) {
 	}
 }
 
-// TestOneTimeForAll: the pictures of the first jobs have the same time from edge to edge under all policies.
+// TestOneTimeForAll: the pictures of the first jobs have the same time at the same place under all policies, those that
+// start late and those that end early, and the same marks below them; a policy with nothing to show has none.
 func TestOneTimeForAll(t *testing.T) {
-	bar := func(end int64) *Run { return &Run{Gantt: []Bar{{Submit: 100, Start: 200, End: end}}} }
-	r := &Result{Scenario: &Scenario{Seeds: 1, Sites: []Site{{Name: "a"}}}, Policies: []Compared{{Policy: "long"}, {Policy: "short"}}, Runs: []*Run{bar(1300), bar(400)}}
-	var widths []int
-	for _, g := range r.gantts() {
-		widths = append(widths, int(g.Bars[0].Width))
+	bar := func(submit, start, end int64) *Run {
+		return &Run{Gantt: []Bar{{Submit: submit, Start: start, End: end}}}
 	}
-	if want := []int{620 * 1100 / 1200, 620 * 200 / 1200}; !slices.Equal(widths, want) {
-		t.Errorf("bars of 1,100 and 200 s are %v wide, want %v", widths, want)
+	other := bar(0, 0, 9000) // of the second seed, which is not drawn
+	r := &Result{
+		Scenario: &Scenario{Seeds: 2, Sites: []Site{{Name: "a"}}}, Policies: []Compared{{Policy: "long"}, {Policy: "none"}, {Policy: "short"}, {Policy: "late"}},
+		Runs: []*Run{bar(100, 200, 1300), other, {}, other, bar(100, 200, 400), other, bar(700, 800, 1000), other},
+	}
+	const second = 620.0 / 1200
+	var got, want []string
+	views := r.gantts()
+	for _, v := range views {
+		got = append(got, fmt.Sprintf("%s %.2f %.2f %.2f", v.Policy, v.Bars[0].X, v.Bars[0].Width, v.Bars[0].Wait))
+		if !slices.Equal(v.Hours, views[0].Hours) || len(v.Hours) < 2 {
+			t.Errorf("%s: marks %v, want %v", v.Policy, v.Hours, views[0].Hours)
+		}
+	}
+	for _, b := range []struct {
+		policy       string
+		start, width float64
+	}{{"long", 100, 1100}, {"short", 100, 200}, {"late", 700, 200}} {
+		want = append(want, fmt.Sprintf("%s %.2f %.2f %.2f", b.policy, b.start*second, b.width*second, 100*second))
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("bars begin at, and are as wide, and waited\n%v, want\n%v", got, want)
 	}
 }
 

@@ -134,14 +134,15 @@ func lanes(bars []Bar, sites int) (lane []int, others int) {
 // gantts draws the first jobs of the first seed, over the same time for every policy: a
 // lane per site, a bar per job from its start to its end, with its wait before it.
 func (r *Result) gantts() (list []ganttView) {
-	span := int64(1)
+	var all []Bar
 	for i := range r.Policies {
-		from, to := ends(r.Runs[i*r.Scenario.Seeds].Gantt)
-		span = max(span, min(to-from, 48*3600))
+		all = append(all, r.Runs[i*r.Scenario.Seeds].Gantt...)
 	}
+	from, to := ends(all)
+	span := max(1, min(to-from, 48*3600))
 	for i, p := range r.Policies {
 		if bars := r.Runs[i*r.Scenario.Seeds].Gantt; len(bars) > 0 {
-			list = append(list, r.gantt(p.Policy, bars, span))
+			list = append(list, r.gantt(p.Policy, bars, from, span))
 		}
 	}
 	return list
@@ -158,10 +159,9 @@ func ends(bars []Bar) (from, to int64) {
 	return from, to
 }
 
-// gantt draws the jobs that start within the span.
-func (r *Result) gantt(policy string, bars []Bar, span int64) ganttView {
+// gantt draws the jobs that start within the span from that time on.
+func (r *Result) gantt(policy string, bars []Bar, from, span int64) ganttView {
 	const width, lane = 620.0, 60.0
-	from, _ := ends(bars)
 	to, scale := from+span, width/float64(span)
 	v := ganttView{Policy: policy}
 	at, others := lanes(bars, len(r.Scenario.Sites))
