@@ -43,7 +43,7 @@ func ExitCodes() []ExitCode {
 		{exitPartial, "Some of several failed."},
 		{exitUncertain, "The outcome is not known: a request was sent and no answer came. Do not send it again; grid status looks it up."},
 		{exitTimeout, "The time that --timeout gives was over before all jobs had ended; they go on."},
-		{exitNoJob, "Of grid run and grid env run: there was no job to get an exit code from. Otherwise they end with the command's own."},
+		{exitNoJob, "Of grid run and grid env run: there was no job to get an exit code from, it could not be followed, or what it left could not be brought. Otherwise they end with the command's own."},
 		{exitHungUp, "The terminal was closed; what was recorded stays."},
 		{exitInterrupted, "Interrupted by the user; what was recorded stays."},
 		{exitTerminated, "Ended by SIGTERM; what was recorded stays."},
@@ -63,6 +63,9 @@ func (e *exitError) Unwrap() error { return e.err }
 func remedied(err error) error {
 	if _, ok := errors.AsType[*jobs.RuinedError](err); ok {
 		return fmt.Errorf("%w\ngrid store repair keeps what can be read of them, and takes the rest from a backup: see grid store repair --help", err)
+	}
+	if jobs.NoRoom(err) {
+		return fmt.Errorf("%w\nmake room on that disk, or in your quota; what was recorded stays, and what runs goes on: grid list", err)
 	}
 	return err
 }

@@ -188,10 +188,10 @@ func runJob(ctx context.Context, d *deps, s *session, o *jobs.Outcome, f runOpti
 		return runInterrupted(ctx, d, s, o)
 	}
 	if err != nil {
-		return err
+		return unfollowed(ctx, o, err)
 	}
 	if err := outputOfRun(ctx, d, s, o, f); err != nil {
-		return err
+		return unfollowed(ctx, o, err)
 	}
 	if d.json {
 		if out.cut || said.cut {
@@ -202,6 +202,17 @@ func runJob(ctx context.Context, d *deps, s *session, o *jobs.Outcome, f runOpti
 		}
 	}
 	return runExit(o)
+}
+
+// unfollowed is a failure of this program when there was a job: how to go on with that.
+func unfollowed(ctx context.Context, o *jobs.Outcome, err error) error {
+	switch {
+	case !o.Final():
+		err = fmt.Errorf("%w\njob %s goes on: grid watch %s, then grid output %s", err, o.ID, o.ID, o.ID)
+	case o.ExitCode != nil:
+		err = fmt.Errorf("%w\njob %s is %s, with exit code %d: grid output %s", err, o.ID, o.State, *o.ExitCode, o.ID)
+	}
+	return noJob(ctx, err)
 }
 
 // mostExit is the greatest exit code that a process can end with.

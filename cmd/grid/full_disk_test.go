@@ -70,7 +70,7 @@ func TestFullDisk(t *testing.T) {
 				ids = append(ids, strings.Fields(line)[0])
 			}
 			t.Logf("submit: exit code %d, %d ids, %s", code, len(ids), strings.TrimSpace(msg))
-			if code == 0 && len(ids) != 3 || code != 0 && (!disksFull.MatchString(msg) || !strings.Contains(msg, state)) {
+			if code == 0 && len(ids) != 3 || code != 0 && (!disksFull.MatchString(msg) || !strings.Contains(msg, state) || !strings.Contains(msg, "make room")) {
 				t.Errorf("exit code %d, jobs %q: %s", code, ids, msg)
 			}
 			for _, verb := range []string{"list", "status"} { // asked while it is full
@@ -100,6 +100,19 @@ func TestFullDisk(t *testing.T) {
 				t.Errorf("output of %d of %d jobs", n, len(w.status()))
 			}
 		})
+	}
+}
+
+// TestRunOnAFullDisk: where the output of a command does not fit, run says how to go on, and does not end with a code that could
+// be the command's.
+func TestRunOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	w := newMachine(t)
+	small := filepath.Join(w.dir, "small")
+	smallDisk(t, small, "64k")
+	_, msg, code := w.try("run", "--info", "local:", "--dir", small, "--out", "big", "--", "sh", "-c", "head -c 400000 /dev/zero > big")
+	if code != 125 || !strings.Contains(msg, "with exit code 0: grid output ") || strings.Contains(msg, "no such file") {
+		t.Errorf("output to a small disk: exit code %d: %s", code, msg)
 	}
 }
 

@@ -60,8 +60,9 @@ func (b *Backend) fetch(ctx context.Context, req plugins.FetchRequest) ([]string
 	}
 	defer src.Close()
 	files, err := copyWanted(ctx, src, dst, want, func(name string, size int64) error { return req.Room.Take(req.Dir, req.Handle.Endpoint, name, size) })
+	there, _ := regular(src.FS()) // of what is there and was not brought the error tells
 	for _, name := range req.Want {
-		if !slices.ContainsFunc(files, func(f string) bool { return plugins.Wanted(f, []string{name}) }) {
+		if !slices.ContainsFunc(append(there, files...), func(f string) bool { return plugins.Wanted(f, []string{name}) }) {
 			err = errors.Join(err, &plugins.Error{Kind: plugins.Refused, Op: "fetch " + name, Endpoint: req.Handle.Endpoint, Said: "no such file"})
 		}
 	}
