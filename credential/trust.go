@@ -94,9 +94,7 @@ func (t *Trust) readDir() error {
 		return err
 	}
 	for _, e := range entries {
-		ext := filepath.Ext(e.Name())
-		hashed := len(ext) == 2 && ext[1] >= '0' && ext[1] <= '9'
-		if hashed || ext == ".pem" {
+		if namesCA(e.Name()) {
 			t.readCA(filepath.Join(t.dir, e.Name()))
 		}
 	}

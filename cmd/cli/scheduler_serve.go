@@ -85,14 +85,13 @@ func runSchedulerServe(ctx context.Context, d *deps, file string) error {
 // newDoor finds out who asks; own is nil where nobody can show a certificate.
 func newDoor(d *deps, c schedulerConfig, own func() *tls.Certificate, clusters map[string]scheduler.ClusterConfig, log *slog.Logger) *scheduler.Door {
 	door := &scheduler.Door{VOMSDir: credentialEnv(d).VOMSDir(credential.Options{VOMSDir: c.VOMSDir}), Tokens: c.Tokens, Issuers: c.Issuers, VOs: c.IssuerVOs, Audience: c.Audience, Admins: c.Admins, Clusters: clusters}
-	if t, err := credential.LoadTrust(credentialEnv(d), credential.Options{CAs: credential.GridCA}); err == nil {
-		door.Trust = t
-		if own != nil {
-			door.Hosts = append(own().Leaf.DNSNames, own().Leaf.Subject.CommonName)
-		}
-	} else if own != nil {
-		log.Warn("no grid certificate authorities: certificates and proxies are not accepted", "error", err)
+	if own == nil {
+		return door
 	}
+	door.Hosts = append(own().Leaf.DNSNames, own().Leaf.Subject.CommonName)
+	door.Trust = credential.Authorities(credentialEnv(d), credential.Options{CAs: credential.GridCA}, func(err error) {
+		log.Warn("the grid's certificate authorities cannot be read; those of before are believed, or else no certificates and proxies are", "error", err)
+	})
 	return door
 }
 

@@ -3,6 +3,7 @@ package main_test
 import (
 	"crypto"
 	"crypto/tls"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"gridbroker/credential"
+	"gridbroker/forecast/scheduler"
 	"gridbroker/testdata/testbed"
 )
 
@@ -126,4 +128,33 @@ func TestAgentShowsRenewedCertificate(t *testing.T) {
 	second := h.renew()
 	good.Store(second)
 	h.until("the agent shows the certificate of before", func() bool { return shown.Load() == second })
+}
+
+// TestNewAuthority: who shows a certificate of an authority that is installed while a scheduler runs is let in.
+func TestNewAuthority(t *testing.T) {
+	t.Parallel()
+	h := newHostFiles(t)
+	authorities := t.TempDir()
+	d := newRogueScheduled(t, nil, []string{"X509_CERT_DIR=" + authorities}, fmt.Sprintf("cert = %q\nkey = %q\n", filepath.Join(h.v.dir, "cert.pem"), filepath.Join(h.v.dir, "key.pem")))
+	ca := testbed.NewCA(t, "Newer CA", time.Now(), nil)
+	user := ca.Issue("ann", nil)
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true,
+		Certificates: []tls.Certificate{{Certificate: [][]byte{user.Cert.Raw}, PrivateKey: user.Key}}}}}
+	letIn := func() bool {
+		resp, err := client.Get("https://" + d.addr + "/v1/ping")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		var pong scheduler.Pong
+		if err := json.NewDecoder(resp.Body).Decode(&pong); err != nil {
+			t.Fatal(err)
+		}
+		return pong.LetIn
+	}
+	if letIn() {
+		t.Fatal("let in by an authority that is not there")
+	}
+	ca.Install(authorities, credential.NameHash(ca.Cert.RawSubject), "/DC=org/CN=Newer CA")
+	h.until("its authority is there, and it is not let in", letIn)
 }

@@ -76,7 +76,7 @@ func (a delegations) delegated(ctx context.Context, in *delegatedIn) (*struct{},
 	if err != nil {
 		return nil, huma.Error422UnprocessableEntity(errNoCSR.Error())
 	}
-	x, body, err := joined(a.Door.Trust, in.Body.Chain, der)
+	x, body, err := joined(a.Door.authorities(), in.Body.Chain, der)
 	if err != nil {
 		return nil, huma.Error422UnprocessableEntity(err.Error())
 	}

@@ -39,7 +39,7 @@ func HashToken(token string) string {
 // Door finds out who asks: by a grid certificate or proxy of the connection, a
 // token of an OIDC issuer, or one of the operator's own.
 type Door struct {
-	Trust    *credential.Trust // nil: no certificates
+	Trust    func() *credential.Trust // whom to believe now; nil, or where it gives none: no certificates
 	VOMSDir  string
 	Hosts    []string // names of this host, for attributes that are meant for some hosts
 	Tokens   []TokenUser
@@ -96,25 +96,34 @@ func (d *Door) known(r *http.Request) (Person, error) {
 	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
 		return d.byToken(r.Context(), strings.TrimSpace(token))
 	}
-	if d.Trust == nil || r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
+	trust := d.authorities()
+	if trust == nil || r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
 		return Person{}, ErrStranger
 	}
-	x, err := d.Trust.Peer(r.TLS.PeerCertificates)
+	x, err := trust.Peer(r.TLS.PeerCertificates)
 	if err != nil {
 		return Person{}, err
 	}
 	p := Person{Subject: x.Identity(), Expires: x.NotAfter()}
-	p.VO, p.FQANs, p.Doubt = d.attributes(x)
+	p.VO, p.FQANs, p.Doubt = d.attributes(trust, x)
 	p.Vouched, p.Named = credential.AttributesEnd(x), credential.NamedVOs(x)[0]
 	return p, nil
+}
+
+// authorities are those to believe now; nil: there are none.
+func (d *Door) authorities() *credential.Trust {
+	if d.Trust == nil {
+		return nil
+	}
+	return d.Trust()
 }
 
 // maxAttributes bounds the attributes of a person, in bytes: each of his jobs has them. A token has 16 KiB altogether.
 const maxAttributes = 16 << 10
 
 // attributes are the VOMS attributes that a certificate shows. Those that nobody vouches for are none; doubt says why.
-func (d *Door) attributes(x *credential.X509) (vo string, fqans []string, doubt string) {
-	if err := d.Trust.VerifyACs(x, d.VOMSDir, d.Hosts...); err != nil {
+func (d *Door) attributes(trust *credential.Trust, x *credential.X509) (vo string, fqans []string, doubt string) {
+	if err := trust.VerifyACs(x, d.VOMSDir, d.Hosts...); err != nil {
 		if f, ok := errors.AsType[*credential.Finding](err); ok {
 			return "", nil, f.What + ": " + f.Why
 		}

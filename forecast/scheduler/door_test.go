@@ -66,7 +66,7 @@ func newFrontOn(t testing.TB, dsn string, change func(*Config, *API)) *front {
 	}
 	conf := Config{Name: "front", Clusters: map[string]ClusterConfig{"c0": {Agents: []string{"agent0", "/DC=org/CN=agent host"}}, "c1": {Agents: []string{"agent1"}}}}
 	log := slog.New(slog.DiscardHandler)
-	f.api = &API{Door: &Door{Trust: f.trust, Clusters: conf.Clusters, Admins: []string{"/DC=org/CN=Admin"}}, Log: log, Rate: 10_000, Metrics: []string{"agent0"}}
+	f.api = &API{Door: &Door{Trust: func() *credential.Trust { return f.trust }, Clusters: conf.Clusters, Admins: []string{"/DC=org/CN=Admin"}}, Log: log, Rate: 10_000, Metrics: []string{"agent0"}}
 	for _, who := range []string{"alice", "bob", "agent0", "agent1"} {
 		f.api.Door.Tokens = append(f.api.Door.Tokens, TokenUser{SHA256: HashToken(who), Subject: who})
 	}
