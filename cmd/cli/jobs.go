@@ -198,6 +198,9 @@ func since(a *deps, t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
+	if ahead := t.Sub(a.env.Now()); ahead >= time.Second { // the clock was set back
+		return "in " + span(ahead)
+	}
 	return ago(a, t) + " ago"
 }
 

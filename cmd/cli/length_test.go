@@ -3,6 +3,8 @@ package cli
 import (
 	"testing"
 	"time"
+
+	"gridbroker/jobs"
 )
 
 func TestLengths(t *testing.T) {
@@ -14,6 +16,20 @@ func TestLengths(t *testing.T) {
 		got, err := parseLength(text)
 		if want < 0 && err == nil || want >= 0 && (err != nil || got != want) {
 			t.Errorf("%q: %v, %v; want %v", text, got, err, want)
+		}
+	}
+}
+
+// A time that is ahead, as the clock was set back since, is said to be that.
+func TestTimesAhead(t *testing.T) {
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	d := &deps{env: Env{Now: func() time.Time { return now }}}
+	for from, want := range map[time.Duration]string{-time.Hour: "1h ago", 24*time.Hour - time.Minute: "in 23h59m", 0: "0s ago", 100 * time.Millisecond: "0s ago"} {
+		o := &jobs.Outcome{Record: &jobs.Record{Submitted: now.Add(from)}}
+		for _, c := range jobColumns() {
+			if got := c.text(d, o); c.name == "submitted" && got != want {
+				t.Errorf("%v from now: %q, want %q", from, got, want)
+			}
 		}
 	}
 }
