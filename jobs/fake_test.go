@@ -25,6 +25,7 @@ type fake struct {
 	after     func(endpoint, id string) error       // said although the job was accepted
 	status    func(h plugins.Handle) plugins.Status // nil: running
 	findErr   error                                 // the endpoint cannot be asked
+	looked    func()                                // called when it has looked jobs up, before it says so
 	requests  []string                              // "endpoint n" per Submit
 	cancels   []string
 	cancelErr error                           // the answer to Cancel
@@ -101,6 +102,9 @@ func (f *fake) Find(_ context.Context, e glue.Endpoint, ids []string) (map[strin
 				found[id] = plugins.Handle{Interface: e.Interface, Endpoint: e.URL, ID: "their-" + id}
 			}
 		}
+	}
+	if f.looked != nil {
+		f.looked()
 	}
 	return found, nil
 }

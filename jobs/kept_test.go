@@ -196,6 +196,65 @@ func TestLateArrival(t *testing.T) {
 	}
 }
 
+// A look whose answer takes long tells what was there when it was asked: a job that came meanwhile is not sent again.
+func TestSlowLook(t *testing.T) {
+	b, f := rig(t)
+	now := start
+	b.Clock = clock.Set(func() time.Time { return now })
+	f.answer = func(string, string) error { return fault(plugins.Uncertain, "timeout") }
+	os := submit(t, b, []*glue.Resource{site("a")}, set(stored(t, `Executable = "/bin/true";`)))
+	f.answer = nil
+	now = now.Add(time.Second)
+	f.looked = func() { now = now.Add(jobs.SettleTime) }
+	refresh(t, b, os)
+	if o := os[0]; o.State != plugins.Submitting || len(o.Past) != 0 {
+		t.Fatalf("by what a second after the request was not there: %+v", o.Record)
+	}
+	if err := f.accept(plugins.Request{ID: os[0].ID, Endpoint: site("a").Endpoints[0]}); err != nil {
+		t.Fatal(err)
+	}
+	refresh(t, b, os)
+	if o := os[0]; o.State != plugins.Running || len(f.requests) != 1 {
+		t.Errorf("%+v after %v", o.Record, f.requests)
+	}
+}
+
+// An attempt that was given up arrives while a living process sends the job elsewhere: that one's is the job, and what
+// has arrived is cancelled.
+func TestLateWhileSending(t *testing.T) {
+	b, f := rig(t)
+	now := start
+	b.Clock = clock.Set(func() time.Time { return now })
+	f.answer = func(string, string) error { return fault(plugins.Uncertain, "timeout") }
+	os := submit(t, b, []*glue.Resource{site("a")}, set(stored(t, `Executable = "/bin/true";`)))
+	f.answer = nil
+	for range 3 {
+		now = now.Add(jobs.SettleTime)
+		refresh(t, b, os)
+	}
+	now = now.Add(5 * time.Hour)
+	other := newController(func(c *jobs.Controller) { c.Registry, c.Clock, c.Store = b.Registry, b.Clock, openStore(t, f.dir) })
+	f.point = func() {
+		f.point = nil
+		if err := f.accept(plugins.Request{ID: os[0].ID, Endpoint: site("a").Endpoints[0]}); err != nil {
+			t.Error(err)
+		}
+		rs, err := other.Store.Find(context.Background(), []string{os[0].ID})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		refresh(t, other, []*jobs.Outcome{{Record: rs[0]}})
+	}
+	if err := b.Resubmit(context.Background(), os, jobs.Anew{Discover: always(site("b"))}); err != nil {
+		t.Fatal(err)
+	}
+	o := os[0]
+	if o.At != "b" || o.Handle.ID == "their-"+o.ID || o.Handle.ID == "" || len(f.cancels) != 1 || f.cancels[0] != "their-"+o.ID || o.Past[0].State != plugins.Cancelled {
+		t.Errorf("%v, cancelled %v", o.Record, f.cancels)
+	}
+}
+
 // Where what became of jobs cannot be recorded, that is said, with their ids,
 // and they are not offered further.
 func TestUnrecorded(t *testing.T) {
