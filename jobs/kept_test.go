@@ -185,7 +185,12 @@ func TestLateArrival(t *testing.T) {
 		if err := f.accept(plugins.Request{ID: o.ID, Endpoint: site("a").Endpoints[0]}); err != nil {
 			t.Fatal(err)
 		}
-		now = now.Add(5 * time.Hour)
+		now, f.cancelErr = now.Add(5*time.Hour), fault(plugins.Unavailable, "away")
+		refresh(t, b, os)
+		if sent && o.Past[0].State == plugins.Cancelled {
+			t.Errorf("cancelled, though nobody could be told: %+v", o.Record)
+		}
+		now, f.cancels, f.cancelErr = now.Add(5*time.Hour), nil, nil
 		refresh(t, b, os)
 		switch {
 		case !sent && (o.State != plugins.Running || o.Handle.ID != "their-"+o.ID || len(o.Past) != 0 || len(f.cancels) != 0):
