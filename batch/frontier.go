@@ -1,14 +1,23 @@
 package batch
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // frontier remembers, while a plan only gets fuller, how early jobs could
 // start: no job that is as wide and as long as one that was placed, and asks
 // for as much of nodes, can start before that.
 type frontier struct {
-	needs map[*Need]*bounds
-	width int // classes that jobs are in, at most
-	limit int
+	needs map[*Need]*bounds // those that the same places meet share one
+	plan  *nodePlan
+	// heaviest is the most memory for a processor that any job asks for or has, ample
+	// whether every node has that for each of its processors: then it has room for a
+	// job's memory wherever it has for its processors.
+	heaviest int64
+	ample    bool
+	width    int // classes that jobs are in, at most
+	limit    int
 	// strange: it was asked about a job unlike those it was made for.
 	strange bool
 }
@@ -48,30 +57,53 @@ func newFrontier(queue *waiting, m *Machine) *frontier {
 		return nil
 	}
 	f := &frontier{needs: map[*Need]*bounds{}}
+	f.plan, _ = m.plan.(*nodePlan)
 	for _, b := range queue.blocks {
 		for i := range b.jobs {
 			f.expect(&b.jobs[i], m.jobs[b.jobs[i].job].Need)
 		}
 	}
+	kinds := f.kinds()
 	size := (f.width + 1) * (f.limit + 1)
-	if size*len(f.needs) > mostBounds {
+	if size*len(kinds) > mostBounds {
 		return nil
 	}
-	for n, b := range f.needs {
+	for _, n := range kinds {
+		b := f.needs[n]
 		b.at, b.fresh = make([]int64, size), true
-		for o, other := range f.needs {
-			if o == n || o.weaker(n) {
-				b.weaker = append(b.weaker, other)
+		for _, o := range kinds {
+			if o == n || o.weaker(n, f.ample) {
+				b.weaker = append(b.weaker, f.needs[o])
 			}
 		}
 	}
 	return f
 }
 
+// kinds finds the needs that the same places meet, and returns one of each kind.
+func (f *frontier) kinds() (list []*Need) {
+	if f.plan != nil {
+		f.heaviest = f.plan.heaviest
+		for n := range f.needs {
+			f.heaviest = max(f.heaviest, n.Memory)
+		}
+		f.ample = f.heaviest <= f.plan.leanest
+	}
+	for n := range f.needs {
+		i := slices.IndexFunc(list, func(o *Need) bool { return n.weaker(o, f.ample) && o.weaker(n, f.ample) })
+		if i < 0 {
+			list = append(list, n)
+		} else {
+			f.needs[n] = f.needs[list[i]]
+		}
+	}
+	return list
+}
+
 // weaker tells whether every place for a job that asks for o is one for a job of
-// the same size that asks for n.
-func (n *Need) weaker(o *Need) bool {
-	if n.Nodes != 0 && n.Nodes != o.Nodes || n.Memory > o.Memory || n.Disk > o.Disk || n.GPUs > o.GPUs || n.Each > 1 && n.Each != o.Each || n.Whole != o.Whole || n.MaxNodes != 0 && n.MaxNodes != o.MaxNodes ||
+// the same size that asks for n; ample: whatever memory they ask for.
+func (n *Need) weaker(o *Need, ample bool) bool {
+	if n.Nodes != 0 && n.Nodes != o.Nodes || n.Memory > o.Memory && !ample || n.Disk > o.Disk || n.GPUs > o.GPUs || n.Each > 1 && n.Each != o.Each || n.Whole != o.Whole || n.MaxNodes != 0 && n.MaxNodes != o.MaxNodes ||
 		n.access != o.access || n.from != o.from || n.to != o.to {
 		return false
 	}
@@ -109,7 +141,7 @@ func (f *frontier) least(j *job) (at int64) {
 	}
 	w, _ := sizeClass(int64(j.procs))
 	l, _ := sizeClass(j.limit)
-	if w > f.width || l > f.limit || f.needs[j.Need] == nil {
+	if w > f.width || l > f.limit || f.needs[j.Need] == nil || f.heavier() {
 		f.strange = true
 		return 0
 	}
@@ -119,9 +151,12 @@ func (f *frontier) least(j *job) (at int64) {
 	return at
 }
 
+// heavier tells whether a job has more memory than was known of.
+func (f *frontier) heavier() bool { return f.plan != nil && f.plan.heaviest > f.heaviest }
+
 // learn takes in where a job was placed.
 func (f *frontier) learn(j *job) {
-	if f == nil || f.needs[j.Need] == nil {
+	if f == nil || f.needs[j.Need] == nil || f.heavier() {
 		return
 	}
 	b := f.needs[j.Need]

@@ -18,7 +18,9 @@ type nodePlan struct {
 	ws        windows   // memory for wide
 	rooms     rooms
 	later     later
-	reserved  bool // there are reservations
+	leanest   int64 // the least memory that a node has for each of its processors
+	heaviest  int64 // the most that a job has had for each of its own
+	reserved  bool  // there are reservations
 	shut      []bool
 	clearings clearings
 	calendars calendars // where many places are made one after the other
@@ -65,11 +67,12 @@ type share struct {
 
 func newNodePlan(from int64, nodes []amounts) *nodePlan {
 	total := 0
-	p := &nodePlan{now: from, nodes: make([]timeline, len(nodes))}
+	p := &nodePlan{now: from, nodes: make([]timeline, len(nodes)), leanest: math.MaxInt64}
 	for i, n := range nodes {
 		p.nodes[i].have = n
 		p.nodes[i].loose = true
 		p.widest = max(p.widest, n.procs)
+		p.leanest = min(p.leanest, n.memory/int64(max(1, n.procs)))
 		total += int(n.procs)
 	}
 	p.sum = newProfile(from, total)
@@ -82,6 +85,7 @@ func (p *nodePlan) clone(into plan) plan {
 		c = &nodePlan{nodes: make([]timeline, len(p.nodes))}
 	}
 	c.now, c.sum, c.rooms, c.reserved, c.widest = p.now, p.sum.clone(c.sum), rooms{}, p.reserved, p.widest
+	c.leanest, c.heaviest = p.leanest, p.heaviest
 	c.sets = p.sets.clone(c.sets)
 	c.calendars, c.clearings = nil, clearings{any: c.clearings.any}
 	c.releases, c.swept = p.releases.clone(c.releases), swept{}
@@ -253,6 +257,7 @@ func (p *nodePlan) move(j *job, was int64) {
 
 // hold takes given parts of nodes for a job.
 func (p *nodePlan) hold(j *job, from, to int64, shares []share) {
+	p.heaviest = max(p.heaviest, j.Need.Memory)
 	p.releases.add(to, j.seq, shares)
 	if j.blocks && !p.reserved {
 		for _, s := range shares {
