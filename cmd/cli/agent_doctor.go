@@ -65,6 +65,11 @@ func runAgentDoctor(ctx context.Context, d *deps, f agentRunOptions) error {
 		say(err, "list reservations")
 		say(tryReservation(ctx, d, ag.Reserve, state.Nodes), "make and remove a reservation (needs an operator's account)")
 	}
+	for _, end := range agentEnds(d, f).list() {
+		if end.Soon(d.env.Now()) {
+			say(errEnds, "%s", end)
+		}
+	}
 	agent.AskReplicas(ctx, ag, func(replica string, err error) { say(err, "ask %s", replica) })
 	say(ag.Step(ctx), "publish to %s as %s", f.scheduler, f.cluster)
 	if bad > 0 {
@@ -95,6 +100,8 @@ func guestRights(ctx context.Context, reader plugins.QueueReader, f agentRunOpti
 }
 
 var errNotSo = errors.New("that keeps guests from starting in time, or takes more from local jobs than the TTL")
+
+var errEnds = errors.New("renew it")
 
 // tryReservation makes a reservation of a minute, a day from now, and removes it.
 func tryReservation(ctx context.Context, d *deps, r plugins.Reserver, nodes []batch.Node) error {

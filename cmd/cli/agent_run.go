@@ -359,11 +359,14 @@ func runAgent(ctx context.Context, d *deps, f agentRunOptions) error {
 	if ag.Conf.Memory, err = agentMemory(d, f); err != nil {
 		return err
 	}
+	ag.Meter = agent.NewMetrics()
+	ending := agentEnds(d, f)
 	if f.listen != "" {
 		secured, err := serverTLS(d, f.cert, f.key)
 		if err != nil {
 			return err
 		}
+		ending.serves(secured)
 		l, err := listen(ctx, f.listen, secured != nil)
 		if err != nil {
 			return err
@@ -379,6 +382,7 @@ func runAgent(ctx context.Context, d *deps, f agentRunOptions) error {
 		text += ", answering brokers on " + f.listen
 	}
 	serving(d, "agent run", f.listen, text)
+	go ending.watch(ctx, d.env.Now, ag.Log, ag.Meter.NoteEnd)
 	return ag.Run(ctx)
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gridbroker/credential"
 	"gridbroker/forecast/scheduler"
 	"gridbroker/foreign"
 )
@@ -68,6 +69,7 @@ func runSchedulerDoctor(ctx context.Context, d *deps, file string) error {
 		say(sum == 0, "ledger adds up to %d", sum)
 	}
 	doctorIssuers(ctx, c, say)
+	doctorEnds(d, c, say)
 	doctorClusters(ctx, d, c, store, say)
 	if bad > 0 {
 		return &exitError{exitFailed, errReported}
@@ -81,6 +83,31 @@ func doctorClock(ctx context.Context, d *deps, store *scheduler.Store, say func(
 	if err = cmp.Or(err, scheduler.CheckClock(ahead)); err != nil {
 		say(false, "clock: %v", err)
 	}
+}
+
+// doctorEnds looks when what the scheduler shows and believes by ends.
+func doctorEnds(d *deps, c schedulerConfig, say func(ok bool, format string, args ...any)) {
+	if c.Cert == "" {
+		return
+	}
+	own, err := hostPair(d, c.Cert, c.Key)
+	if err != nil {
+		say(false, "certificate: %v", err)
+		return
+	}
+	host := credential.EndOf(own())
+	say(!host.Soon(d.env.Now()), "%s", host)
+	trust, err := credential.LoadTrust(credentialEnv(d), credential.Options{CAs: credential.GridCA})
+	if err != nil {
+		say(false, "authorities: %v", err)
+		return
+	}
+	for _, end := range credential.Ends(trust) {
+		if end.Soon(d.env.Now()) {
+			say(false, "%s", end)
+		}
+	}
+	say(trust.Size() > 0, "%d authorities in %s", trust.Size(), trust.Dir())
 }
 
 // doctorIssuers asks those whose word the scheduler goes by.

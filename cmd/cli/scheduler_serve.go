@@ -57,11 +57,7 @@ func runSchedulerServe(ctx context.Context, d *deps, file string) error {
 			return err
 		}
 	}
-	level := slog.LevelWarn
-	if d.verbose > 0 {
-		level = slog.LevelInfo
-	}
-	log := slog.New(slog.NewTextHandler(d.env.Err, &slog.HandlerOptions{Level: level}))
+	log := serviceLog(d)
 	var own func() *tls.Certificate
 	if c.Cert != "" {
 		if own, err = hostPair(d, c.Cert, c.Key); err != nil {
@@ -78,8 +74,20 @@ func runSchedulerServe(ctx context.Context, d *deps, file string) error {
 	api := &scheduler.API{S: s, Door: door, Log: log, Public: c.Public, Login: c.Login, Metrics: c.Metrics, Rate: c.RequestsPerS, AtOnce: c.AtOnce}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.Run(ctx) })
+	g.Go(func() error {
+		return ends{own: own, trust: door.Trust}.watch(ctx, d.env.Now, log, scheduler.NoteEnds(s))
+	})
 	g.Go(func() error { return serveAPI(ctx, d, c, own, api.Handler()) })
 	return g.Wait()
+}
+
+// serviceLog is a service's log on standard error: warnings, and more with --verbose.
+func serviceLog(d *deps) *slog.Logger {
+	level := slog.LevelWarn
+	if d.verbose > 0 {
+		level = slog.LevelInfo
+	}
+	return slog.New(slog.NewTextHandler(d.env.Err, &slog.HandlerOptions{Level: level}))
 }
 
 // newDoor finds out who asks; own is nil where nobody can show a certificate.

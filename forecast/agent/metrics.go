@@ -2,6 +2,7 @@ package agent
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -23,6 +24,7 @@ type Metrics struct {
 	policies            *prometheus.GaugeVec
 	misses              prometheus.Gauge
 	loss                prometheus.Gauge
+	ends                *prometheus.GaugeVec
 }
 
 // NewMetrics makes them.
@@ -47,13 +49,19 @@ func NewMetrics() *Metrics {
 	m.policies = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "grid_agent_policy_weight", Help: "How likely the batch system decides by a policy, where that is found out."}, []string{"policy"})
 	m.misses = prometheus.NewGauge(prometheus.GaugeOpts{Name: "grid_agent_policy_misses", Help: "Share of local starts that the policy taken foretells otherwise than they come."})
 	m.loss = prometheus.NewGauge(prometheus.GaugeOpts{Name: "grid_agent_local_loss", Help: "How much longer local jobs waited than without guests, as a share."})
-	m.registry.MustRegister(m.loss, m.policies, m.misses, m.learned, m.open, m.drifts, m.looks, m.deltas, m.jobs, m.lookTime, m.sentBytes, m.slots, m.waiting, m.running, m.bookings, m.published, m.unaccounted)
+	m.ends = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "grid_agent_certificate_end_seconds", Help: "Until the first of a kind ends: of the host certificate, the authorities, their revocation lists."}, []string{"kind"})
+	m.registry.MustRegister(m.ends, m.loss, m.policies, m.misses, m.learned, m.open, m.drifts, m.looks, m.deltas, m.jobs, m.lookTime, m.sentBytes, m.slots, m.waiting, m.running, m.bookings, m.published, m.unaccounted)
 	return m
 }
 
 // Handler serves them.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+}
+
+// NoteEnd notes how long it is until the first of a kind of certificate ends.
+func (m *Metrics) NoteEnd(kind string, left time.Duration) {
+	m.ends.WithLabelValues(kind).Set(left.Seconds())
 }
 
 // synced counts what happened between two looks.

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -20,6 +21,7 @@ type Metrics struct {
 	age      *prometheus.GaugeVec
 	leader   prometheus.Gauge
 	ahead    prometheus.Gauge
+	ends     *prometheus.GaugeVec
 	deltas   *prometheus.CounterVec
 	actions  *prometheus.CounterVec
 }
@@ -39,18 +41,24 @@ func newMetrics() *Metrics {
 	m.slots = prometheus.NewGauge(prometheus.GaugeOpts(name("slots", "Slots planned with.")))
 	m.leader = prometheus.NewGauge(prometheus.GaugeOpts(name("leader", "1 while this replica leads.")))
 	m.ahead = prometheus.NewGauge(prometheus.GaugeOpts(name("clock_ahead_seconds", "This machine's clock less that of the database.")))
+	m.ends = prometheus.NewGaugeVec(prometheus.GaugeOpts(name("certificate_end_seconds", "Until the first of a kind ends: of the host certificate, the authorities, their revocation lists.")), []string{"kind"})
 	m.booked = prometheus.NewCounter(prometheus.CounterOpts(name("bookings_total", "Bookings made.")))
 	m.replans = prometheus.NewCounter(prometheus.CounterOpts(name("replans_total", "Bookings not kept.")))
 	m.messages = prometheus.NewCounter(prometheus.CounterOpts(name("messages_total", "Messages taken.")))
 	m.deltas = prometheus.NewCounterVec(prometheus.CounterOpts(name("deltas_total", "Deltas of agents, by outcome.")), []string{"outcome"})
 	m.actions = prometheus.NewCounterVec(prometheus.CounterOpts(name("actions_total", "Actions of the outbox, by verb and outcome.")), []string{"verb", "outcome"})
-	m.registry.MustRegister(m.took, m.off, m.jobs, m.age, m.slots, m.leader, m.ahead, m.booked, m.replans, m.messages, m.deltas, m.actions)
+	m.registry.MustRegister(m.took, m.off, m.jobs, m.age, m.slots, m.leader, m.ahead, m.ends, m.booked, m.replans, m.messages, m.deltas, m.actions)
 	return m
 }
 
 // Handler serves them.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+}
+
+// NoteEnds makes what notes for monitors how long it is until the first of a kind of certificate ends.
+func NoteEnds(s *Scheduler) func(kind string, left time.Duration) {
+	return func(kind string, left time.Duration) { s.meter.ends.WithLabelValues(kind).Set(left.Seconds()) }
 }
 
 func (m *Metrics) start(cluster string, off int64) {

@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"strings"
+	"time"
+
+	"gridbroker/credential"
+)
+
+// endsEvery is how often a daemon looks when its certificate, and those that it believes by, end.
+const endsEvery = 10 * time.Minute
+
+// ends is what a daemon is with that ends.
+type ends struct {
+	own   func() *tls.Certificate       // nil: it shows none
+	trust func() *credential.Trust      // nil, or where it gives none: it believes by none
+	shown func() (credential.End, bool) // what it shows others as a client; nil: nothing
+}
+
+// agentEnds is that of an agent: the host certificate that it shows its scheduler, and by whom it believes that.
+func agentEnds(d *deps, f agentRunOptions) (e ends) {
+	if !strings.Contains(f.scheduler, "https://") && !strings.Contains(f.scheduler, "grid://") {
+		return e
+	}
+	e.trust = credential.Authorities(credentialEnv(d), credential.Options{}, func(error) {}) // who connects says it
+	e.shown = func() (credential.End, bool) {
+		set, err := credentialSet(d)
+		if err != nil || set.X509 == nil || set.X509.IsProxy() { // whose end is not far at any time
+			return credential.End{}, false
+		}
+		return credential.End{Kind: credential.HostEnds, Name: set.X509.Identity(), At: set.X509.NotAfter()}, true
+	}
+	return e
+}
+
+// serves adds the certificate of a server.
+func (e *ends) serves(secured *tls.Config) {
+	if secured == nil {
+		return
+	}
+	e.own = func() *tls.Certificate {
+		own, _ := secured.GetCertificate(nil) // as for whoever connects
+		return own
+	}
+}
+
+// list are those there are now.
+func (e ends) list() (list []credential.End) {
+	if e.own != nil {
+		list = append(list, credential.EndOf(e.own()))
+	}
+	if e.shown != nil {
+		if end, is := e.shown(); is {
+			list = append(list, end)
+		}
+	}
+	if e.trust != nil {
+		if t := e.trust(); t != nil {
+			list = append(list, credential.Ends(t)...)
+		}
+	}
+	return list
+}
+
+// tell notes how long it is until the first of each kind ends, and warns once a day of those that do soon.
+func (e ends) tell(now time.Time, log *slog.Logger, told map[string]time.Time, note func(kind string, left time.Duration)) {
+	first := map[credential.EndKind]time.Time{}
+	for _, end := range e.list() {
+		if at, is := first[end.Kind]; !is || end.At.Before(at) {
+			first[end.Kind] = end.At
+		}
+		key := string(end.Kind) + end.Name
+		if at, is := told[key]; end.Soon(now) && (!is || now.Sub(at) >= 24*time.Hour) {
+			told[key] = now
+			log.Warn("renew what ends", "what", string(end.Kind), "of", end.Name, "ends", end.At.UTC().Format(time.RFC3339))
+		}
+	}
+	for kind, at := range first {
+		note(string(kind), at.Sub(now))
+	}
+}
+
+// watch tells as long as the daemon runs.
+func (e ends) watch(ctx context.Context, now func() time.Time, log *slog.Logger, note func(kind string, left time.Duration)) error {
+	for told := map[string]time.Time{}; ; {
+		e.tell(now(), log, told, note)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(endsEvery):
+		}
+	}
+}
