@@ -201,6 +201,20 @@ func TestLateArrival(t *testing.T) {
 	}
 }
 
+// An answer of no known kind says nothing of whether the job has arrived: it is looked for, and not offered to another.
+func TestAnswerOfNoKind(t *testing.T) {
+	b, f := rig(t)
+	f.after = func(string, string) error { return errors.New("odd") }
+	os := submit(t, b, []*glue.Resource{site("a"), site("b")}, set(stored(t, `Executable = "/bin/true";`)))
+	if o := os[0]; o.State != plugins.Submitting || len(f.requests) != 1 {
+		t.Fatalf("%s after %v", o.State, f.requests)
+	}
+	refresh(t, b, os)
+	if o := os[0]; o.State != plugins.Running || o.Handle.ID != "their-"+o.ID || len(f.requests) != 1 {
+		t.Errorf("%s, %+v after %v", o.State, o.Handle, f.requests)
+	}
+}
+
 // A look whose answer takes long tells what was there when it was asked: a job that came meanwhile is not sent again.
 func TestSlowLook(t *testing.T) {
 	b, f := rig(t)
