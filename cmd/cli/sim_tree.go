@@ -134,9 +134,9 @@ func runSimTree(ctx context.Context, d *deps, f treeOptions) error {
 	bar, stop := showProgress(d)
 	defer stop()
 	for _, p := range points {
-		last, jobs, err := p.run(ctx, list, f.seeds, func() {
+		last, jobs, err := p.run(ctx, list, f.seeds, func(hundredths int64) {
 			if bar != nil {
-				bar.Step("tree", 1, int64(len(points)*f.seeds))
+				bar.Step("hundredths of runs", hundredths, 100*int64(len(points)*f.seeds))
 			}
 		})
 		if err != nil {
@@ -195,8 +195,8 @@ func writeTreeStarts(name string, jobs []tree.Job, starts []tree.Start) error {
 	return errors.Join(tree.WriteStarts(out, jobs, starts), out.Close())
 }
 
-// run fills in the means and returns the last run; done is told of each.
-func (p *treePoint) run(ctx context.Context, list []tree.Job, seeds int, done func()) (last *tree.Result, jobs []tree.Job, err error) {
+// run fills in the means and returns the last run; step is told how many hundredths of each are done since the last time.
+func (p *treePoint) run(ctx context.Context, list []tree.Job, seeds int, step func(hundredths int64)) (last *tree.Result, jobs []tree.Job, err error) {
 	sum, squares := map[string]float64{}, map[string]float64{}
 	for seed := 1; seed <= seeds; seed++ {
 		if jobs = list; jobs == nil {
@@ -204,14 +204,21 @@ func (p *treePoint) run(ctx context.Context, list []tree.Job, seeds int, done fu
 				return nil, nil, err
 			}
 		}
-		if last, err = tree.Run(ctx, p.Config, p.Work.NodesOf(), jobs, p.Work.Horizon, uint64(seed)); err != nil {
+		done := int64(0)
+		told := func(hundredths int64) {
+			if hundredths > done || hundredths == 0 {
+				step(hundredths - done)
+				done = hundredths
+			}
+		}
+		if last, err = tree.Follow(ctx, p.Config, p.Work.NodesOf(), jobs, p.Work.Horizon, uint64(seed), told); err != nil {
 			return nil, nil, err
 		}
+		told(100)
 		for k, v := range last.Metrics() {
 			sum[k] += v
 			squares[k] += v * v
 		}
-		done()
 	}
 	n := float64(seeds)
 	p.Seeds, p.Metrics = seeds, map[string][2]float64{}

@@ -52,15 +52,20 @@ const lookEvery = 1 << 10
 // Run runs the jobs under a configuration until the horizon (in units). A
 // context that ends stops it with the context's error.
 func Run(ctx context.Context, c Config, nodes []int, jobs []Job, horizon float64, seed uint64) (*Result, error) {
-	s, err := run(ctx, c, nodes, jobs, horizon, seed, -1)
+	return Follow(ctx, c, nodes, jobs, horizon, seed, nil)
+}
+
+// Follow is Run for those who watch: told hears now and then how many hundredths of the time are played.
+func Follow(ctx context.Context, c Config, nodes []int, jobs []Job, horizon float64, seed uint64, told func(hundredths int64)) (*Result, error) {
+	s, err := run(ctx, c, nodes, jobs, horizon, seed, watch{job: -1, told: told})
 	if err != nil {
 		return nil, err
 	}
 	return s.measure(nodes), nil
 }
 
-// run is Run without the measuring; it watches a job, -1 for none.
-func run(ctx context.Context, c Config, nodes []int, jobs []Job, horizon float64, seed uint64, watched int) (*sim, error) {
+// run is Run without the measuring.
+func run(ctx context.Context, c Config, nodes []int, jobs []Job, horizon float64, seed uint64, watched watch) (*sim, error) {
 	if err := cmp.Or(c.Check(), ctx.Err()); err != nil {
 		return nil, err
 	}
@@ -70,7 +75,7 @@ func run(ctx context.Context, c Config, nodes []int, jobs []Job, horizon float64
 		}
 	}
 	end := int64(horizon * TicksPerUnit)
-	s := &sim{config: &c, horizon: end, jobs: jobs, loss: splitmix(seed ^ 0x5bd1e995), epochs: map[[2]int]int{}, watched: watch{job: watched}}
+	s := &sim{config: &c, horizon: end, jobs: jobs, loss: splitmix(seed ^ 0x5bd1e995), epochs: map[[2]int]int{}, watched: watched}
 	if c.Mode == "full" {
 		var err error
 		if s.starts, err = runFull(ctx, nodes, jobs, c.Discipline == "fcfs", end); err != nil {
@@ -112,8 +117,11 @@ func (s *sim) tooOften() error {
 // play lets everything happen that is due by the horizon.
 func (s *sim) play(ctx context.Context) error {
 	for n := 0; ; n++ {
-		if n%lookEvery == 0 && ctx.Err() != nil {
-			return ctx.Err()
+		if n%lookEvery == 0 {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			s.watched.time(s)
 		}
 		e, ok := s.cal.next()
 		if !ok || e.at > s.horizon {

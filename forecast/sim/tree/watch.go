@@ -50,6 +50,14 @@ type watch struct {
 	job  int // index; -1: none
 	view *View
 	far  int // the job that went most hops
+	told func(hundredths int64)
+}
+
+// time tells how much of the time is played.
+func (w *watch) time(s *sim) {
+	if w.told != nil {
+		w.told(min(100, int64(100*float64(s.now)/float64(s.horizon))))
+	}
 }
 
 // Watch runs the jobs as Run does, and follows one of them, by its number;
@@ -61,7 +69,7 @@ func Watch(ctx context.Context, c Config, nodes []int, jobs []Job, horizon float
 	at := slices.IndexFunc(jobs, func(j Job) bool { return j.ID == job })
 	switch {
 	case job == 0:
-		s, err := run(ctx, c, nodes, jobs, horizon, seed, -1)
+		s, err := run(ctx, c, nodes, jobs, horizon, seed, watch{job: -1})
 		if err != nil {
 			return nil, err
 		}
@@ -69,7 +77,7 @@ func Watch(ctx context.Context, c Config, nodes []int, jobs []Job, horizon float
 	case at < 0:
 		return nil, fmt.Errorf("job %d: there are the jobs %d to %d", job, jobs[0].ID, jobs[len(jobs)-1].ID)
 	}
-	s, err := run(ctx, c, nodes, jobs, horizon, seed, at)
+	s, err := run(ctx, c, nodes, jobs, horizon, seed, watch{job: at})
 	if err != nil {
 		return nil, err
 	}
