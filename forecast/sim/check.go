@@ -151,6 +151,8 @@ func (j *Jobs) check() error {
 	switch {
 	case j.Trace == "" && (j.Count < 1 || j.Count > maxTrace) || j.Count < 0:
 		return wrong("jobs.count", "%d: want 1 to %d", j.Count, int(maxTrace))
+	case j.Trace == "" && j.Load == 0:
+		return wrong("jobs.load", "0, or left out: say how much of all sites' node time global jobs ask for, such as 0.5")
 	case j.Trace == "" && !(j.Load > 0 && j.Load <= 10) || !(j.Load >= 0 && j.Load <= 10):
 		return wrong("jobs.load", "%g: want a number up to 10", j.Load)
 	case j.MaxProcs < 0:

@@ -55,6 +55,7 @@ func TestImpossibleTimes(t *testing.T) {
 // TestSilentDefaults: what would be taken for what was left out, or for nothing at all, is a mistake.
 func TestSilentDefaults(t *testing.T) {
 	for text, want := range map[string]string{
+		strings.Replace(small, "load = 0.5\n", "", 1):  "1:2: jobs.load: 0, or left out: say how much",
 		small + "copies = 0\n":                         "7:10: site.copies: 0: want more; where it is left out it is 1",
 		"cycle = \"0s\"\n" + small:                     "1:9: cycle: 0s: want more; where it is left out it is 1m",
 		"follow = \"0s\"\n" + small:                    "1:10: follow: 0s: want more; where it is left out it is 5m",
