@@ -38,7 +38,8 @@ func (r *Room) Take(dir, endpoint, name string, size int64) error {
 	limit, whose := r.most, "may be brought"
 	if limit == 0 {
 		if !r.asked {
-			r.asked, r.free = true, freeBytes(dir)
+			r.asked = true
+			r.free, _ = FreeBytes(dir) // of what cannot be asked nothing is filled
 		}
 		limit, whose = r.free/10*9, "of what is free in "+filepath.Dir(dir)+" may be filled"
 	}
@@ -51,13 +52,13 @@ func (r *Room) Take(dir, endpoint, name string, size int64) error {
 		Hint: fmt.Sprintf("make room, or name by --file what you want; grid output --max-size %dMB lets as much in", (r.taken+size)>>20+1)}
 }
 
-// freeBytes is what an ordinary user may still fill where a directory is.
-func freeBytes(dir string) int64 {
+// FreeBytes is what an ordinary user may still fill where a directory is.
+func FreeBytes(dir string) (int64, error) {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(dir, &st); err != nil {
-		return 0
+		return 0, err
 	}
-	return max(0, min(int64(st.Bavail), 1<<40)) * int64(st.Bsize) // below 0 where only root may go on
+	return max(0, min(int64(st.Bavail), 1<<40)) * int64(st.Bsize), nil // below 0 where only root may go on
 }
 
 func sizeText(n int64) string {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // smallDisk mounts one in a directory.
@@ -114,6 +115,40 @@ func TestRunOnAFullDisk(t *testing.T) {
 	if code != 125 || !strings.Contains(msg, "with exit code 0: grid output ") || strings.Contains(msg, "no such file") {
 		t.Errorf("output to a small disk: exit code %d: %s", code, msg)
 	}
+}
+
+// TestJobFillsTheDisk: a job that fills the disk of its own site and of the records keeps nobody waiting, and how it has
+// ended is known as soon as there is room: what could not be written down was not lost.
+func TestJobFillsTheDisk(t *testing.T) {
+	t.Parallel()
+	w := newMachine(t)
+	state := filepath.Join(w.dir, "state")
+	smallDisk(t, state, "4m")
+	const job = "cat /dev/zero > fill; sleep 1; exit 7"
+	_, msg, code := w.try("run", "--info", "local:", "--", "sh", "-c", job)
+	if code != 7 && (code != 125 || !strings.Contains(msg, "make room")) {
+		t.Errorf("exit code %d: %s", code, msg)
+	}
+	time.Sleep(3 * time.Second) // the job has ended, on a machine that is not busy
+	for _, file := range globbed(t, filepath.Join(state, "local/*/jobs/*/work/fill")) {
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.settle("intended submitting accepted preparing queued running finishing")
+	out, msg, _ := w.try("list", "--json", "--jq", `.jobs[] | .state + " " + (.exit_code | tostring)`)
+	if out != "done 7\n" {
+		t.Errorf("afterwards it is %s%s", out, msg)
+	}
+}
+
+func globbed(t *testing.T, pattern string) []string {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatal(pattern, err)
+	}
+	return files
 }
 
 // TestReadOnlyState: output, cat and what only reads work where the records cannot be written, and say that nothing is recorded.

@@ -25,7 +25,6 @@ type office struct {
 	w      *world
 	alice  *credential.X509
 	server testbed.Identity
-	vos    []string // whose attributes the door believes
 
 	mu   sync.Mutex
 	went []string // what was done at sites, and as a member of which VO

@@ -40,6 +40,9 @@ func (b *Backend) Status(_ context.Context, hs []plugins.Handle) []plugins.Statu
 			Handle: h, State: st.State, Native: native[st.State], ExitCode: st.Exit, Reason: st.Reason, Fault: st.Fault,
 			Started: st.Started, Ended: st.Ended, CPUTime: st.CPU, MaxMemory: st.MaxRSS,
 		}
+		if st.State == plugins.Running {
+			out[i].Reason = crammed(s.dir)
+		}
 		if !st.Started.IsZero() && !st.Ended.IsZero() {
 			out[i].WallTime = cmp.Or(st.Ran, max(0, st.Ended.Sub(st.Started)))
 		}
@@ -52,6 +55,18 @@ func (b *Backend) Status(_ context.Context, hs []plugins.Handle) []plugins.Statu
 		}
 	}
 	return out
+}
+
+// fewBytes is how much has to be free for a job's end to be written down.
+const fewBytes = 16 << 10
+
+// crammed tells that the disk of the jobs is full, so that what they write fails, and their end
+// comes to be known only when there is room; "": it is not.
+func crammed(dir string) string {
+	if free, err := plugins.FreeBytes(dir); err != nil || free >= fewBytes {
+		return ""
+	}
+	return "the disk that its files are on is full (" + dir + "): make room; whether it has ended is not known until then"
 }
 
 // missing is the status of a job that could not be read.

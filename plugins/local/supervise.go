@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -66,12 +67,12 @@ func RunJob(ctx context.Context, dir string, now func() time.Time) error {
 	return sv.run(ctx)
 }
 
-func (sv *supervisor) run(ctx context.Context) error {
+func (sv *supervisor) run(stop context.Context) error {
 	sv.status = status{State: plugins.Running, Started: sv.now()}
 	if err := sv.save(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
+	ctx, cancel := context.WithCancelCause(stop)
 	defer cancel(nil)
 	if sv.spec.Wall > 0 {
 		timer := time.AfterFunc(sv.spec.Wall, func() { cancel(errWallTime) })
@@ -81,8 +82,27 @@ func (sv *supervisor) run(ctx context.Context) error {
 	err := sv.steps(ctx)
 	killDescendants(killGrace)
 	sv.finish(ctx, err)
-	return sv.save()
+	return sv.saveEnd(stop)
 }
+
+// saveEnd writes down how the job has ended, on a full disk as soon as there is room: as long as
+// this process holds the job's lock nobody takes it for one that died, whose result is lost.
+func (sv *supervisor) saveEnd(stop context.Context) error {
+	for {
+		err := sv.save()
+		if err == nil || errors.Is(err, fs.ErrNotExist) { // the job was removed
+			return err
+		}
+		select {
+		case <-stop.Done():
+			return err
+		case <-time.After(saveAgain):
+		}
+	}
+}
+
+// saveAgain is how long to wait with what could not be written down.
+const saveAgain = 500 * time.Millisecond
 
 // watchCancel looks for the file that Cancel leaves in the job's directory.
 func (sv *supervisor) watchCancel(ctx context.Context, cancel context.CancelCauseFunc) {
