@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"os/exec"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,6 +23,7 @@ import (
 type managerRunOptions struct {
 	managerTLS
 	via, name, listen string
+	description       string
 	count             int
 	need              managers.Resources
 	tags              []string
@@ -33,22 +34,33 @@ type managerRunOptions struct {
 func managerRunCmd(d *deps) *cobra.Command {
 	var f managerRunOptions
 	cmd := &cobra.Command{
-		Use:   "run [flags] -- COMMAND [ARG...]",
-		Short: "Run a command where the tree of managers finds room for it",
+		Use:   "run [flags] {--jdl FILE | -- COMMAND [ARG...]}",
+		Short: "Run a command, or the jobs of a description, where the tree of managers finds room",
 		Long: `Run is the broker of its jobs: it hands them to a manager, grants the first
 system that offers room for each, and starts it there with this user's own
 credentials, as "grid run --site SYSTEM" does. A job of which no manager reports
 for a while is handed in again; it starts once all the same. A job that does not fit
 into any system waits until one that is large enough joins the tree.
 
+With --jdl the jobs are those of a description, in any of the languages: each asks the
+tree for the slots, GPUs, memory, wall time and tags that the description asks for, and
+is submitted to the system that has room as "grid submit --wait --site SYSTEM" does.
+Its id is printed, and "grid output" brings what it leaves. A DAG is refused.
+
 Managers must reach the broker at --name, whose host is in the certificate.
 
 An interrupt (Ctrl-C) withdraws the jobs that have not started and waits for the others;
 the next one ends the command at once, and what runs at sites goes on.`,
 		Example: `  grid manager run --via https://ce.example.org:7700 --name https://ui.example.org:7800 --cpus 4 --count 20 \
-      --cert me.pem --key me.key --ca grid.pem -- ./analyse.sh`,
-		Args: usageArgs(cobra.MinimumNArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error { return runManagerRun(cmd.Context(), d, f, args) },
+      --cert me.pem --key me.key --ca grid.pem -- ./analyse.sh
+  grid manager run --via https://ce.example.org:7700 --name https://ui.example.org:7800 \
+      --cert me.pem --key me.key --ca grid.pem --jdl sweep.jdl`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.exclusive(cmd, args); err != nil {
+				return usageError(err)
+			}
+			return runManagerRun(cmd.Context(), d, f, args)
+		},
 	}
 	f.register(cmd)
 	fl := cmd.Flags()
@@ -56,6 +68,7 @@ the next one ends the command at once, and what runs at sites goes on.`,
 	fl.StringVar(&f.via, "via", "", "`URL` of the nearest manager")
 	fl.StringVar(&f.name, "name", "", "`URL` at which managers reach this broker: https://HOST:PORT")
 	fl.StringVar(&f.listen, "listen", "", "listen at `HOST:PORT` (default: host and port of the name)")
+	fl.StringVar(&f.description, "jdl", "", "the jobs of the description in `FILE`, instead of a command")
 	fl.IntVar(&f.count, "count", 1, "`N` jobs of this command")
 	fl.IntVar(&f.need.CPUs, "cpus", 1, "`N` cpus of one system")
 	fl.IntVar(&f.need.GPUs, "gpus", 0, "`N` GPUs")
@@ -69,7 +82,11 @@ the next one ends the command at once, and what runs at sites goes on.`,
 
 func runManagerRun(ctx context.Context, d *deps, f managerRunOptions, argv []string) error {
 	f.need.Tags, f.need.Wall = managers.Tags(f.tags...), int64(f.wall/time.Second)
-	err := errors.Join(checkManagerURL("--via", f.via), checkManagerURL("--name", f.name), f.need.Check())
+	list, err := f.toHandIn(d, argv)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(checkManagerURL("--via", f.via), checkManagerURL("--name", f.name), f.need.Check())
 	if err == nil && (f.count < 1 || f.count > 100_000 || f.need.CPUs < 1 || f.lease < time.Second) {
 		err = errors.New("--count, --cpus or --lease: too small or too great")
 	}
@@ -85,7 +102,7 @@ func runManagerRun(ctx context.Context, d *deps, f managerRunOptions, argv []str
 	b := &daemon.Broker{Name: f.name, Manager: f.via, Client: daemon.Client(cfg), Own: *one, Lease: f.lease, Log: daemonLog(d)}
 	b.Start = func(ctx context.Context, j managers.Job, system string) error {
 		fmt.Fprintf(d.env.Err, "%s: at %s\n", j.ID, system)
-		return startAt(ctx, d, j, system, argv)
+		return startAt(ctx, d, list[j.ID], j.Need, system)
 	}
 	listen, err := listenAt(f.name, f.listen)
 	if err != nil {
@@ -97,9 +114,9 @@ func runManagerRun(ctx context.Context, d *deps, f managerRunOptions, argv []str
 	}
 	defer stop()
 	defer context.AfterFunc(ctx, func() { sayInterrupted(ctx, d) })()
-	jobs, batch := make([]managers.Job, f.count), rand.Text()
-	for i := range jobs {
-		jobs[i] = managers.Job{ID: managers.ID(batch + "-" + strconv.Itoa(i)), Need: f.need, Priority: f.priority}
+	var jobs []managers.Job
+	for _, id := range slices.Sorted(maps.Keys(list)) {
+		jobs = append(jobs, managers.Job{ID: id, Need: list[id].need, Priority: f.priority})
 	}
 	return brokerFailures(b.Run(ctx, jobs), len(jobs))
 }
@@ -135,24 +152,30 @@ func brokerFailures(failed map[managers.ID]error, of int) error {
 	return errors.Join(errs...)
 }
 
-// startAt runs the command as a job at one system, by this very binary.
-func startAt(ctx context.Context, d *deps, j managers.Job, system string, argv []string) error {
+// startAt starts a job at one system, by this very binary.
+func startAt(ctx context.Context, d *deps, h handedJob, need managers.Resources, system string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, self, siteArgs(d, j.Need, system, argv)...)
+	cmd := exec.CommandContext(ctx, self, h.siteArgs(d, need, system)...)
 	cmd.Stdout, cmd.Stderr, cmd.Dir = d.env.Out, d.env.Err, abs(d, ".")
+	if h.argv == nil {
+		cmd.Stdin = strings.NewReader(h.jdl)
+	}
 	return cmd.Run()
 }
 
-// siteArgs are the arguments that start a command at one system with all that the job asked the tree for;
-// what a tag means is known to managers alone.
-func siteArgs(d *deps, need managers.Resources, system string, argv []string) (args []string) {
+// siteArgs are the arguments that start a job at one system, a command with all that it asked the tree for;
+// what a tag of a command means is known to managers alone.
+func (h handedJob) siteArgs(d *deps, need managers.Resources, system string) (args []string) {
 	for _, g := range []struct{ flag, value string }{{"--config", d.config}, {"--state-dir", d.state}} {
 		if g.value != "" {
 			args = append(args, g.flag, g.value)
 		}
+	}
+	if h.argv == nil {
+		return append(args, "submit", "--via", "", "--wait", "--site", system, "-")
 	}
 	args = append(args, "run", "--site", system, "--cpus", strconv.Itoa(need.CPUs))
 	if need.GPUs > 0 {
@@ -164,5 +187,5 @@ func siteArgs(d *deps, need managers.Resources, system string, argv []string) (a
 	if need.Wall > 0 {
 		args = append(args, "--time", fmt.Sprintf("%ds", need.Wall))
 	}
-	return append(append(args, "--"), argv...)
+	return append(append(args, "--"), h.argv...)
 }

@@ -115,7 +115,7 @@ type handed []managers.Job
 func (h *handed) UnmarshalJSON(text []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	if begin, err := dec.Token(); err != nil || begin != json.Delim('[') {
-		return errors.New("want a list of jobs")
+		return errors.New("want a list of jobs: this is a manager of a tree, to which brokers hand them (grid manager run)")
 	}
 	for dec.More() {
 		if len(*h) == maxHanded {
