@@ -168,6 +168,7 @@ func environmentVariables() [][2]string {
 		{"OIDC_SOCK, GRID_OIDC_ACCOUNT, GRID_OIDC_ISSUER", "The oidc-agent and the account or issuer to ask it for."},
 		{"SSH_AUTH_SOCK", "The SSH agent, for back-ends over SSH."},
 		{"TERM", "dumb: no colours, progress bars or live views; what changes is told in lines."},
+		{"LC_ALL, LC_CTYPE, LANG", "C, POSIX, or another character set than UTF-8: what is cut in live views ends with ~."},
 		{"NO_COLOR", "No colours, whatever it is set to."},
 	}
 }

@@ -23,6 +23,7 @@ type screen struct {
 	messages []string    // what happened last, the newest at the end
 	left     time.Duration
 	style    func(style, string) string
+	ascii    bool // the terminal shows nothing else
 }
 
 // A screenGroup is the jobs of one collection, sweep or DAG, or all others.
@@ -74,7 +75,7 @@ func phaseOf(o *jobs.Outcome) phase {
 
 // newScreen looks at jobs. began and endedBefore say since when, and from how many ended jobs on, the pace is counted.
 func newScreen(d *deps, os []*jobs.Outcome, began time.Time, endedBefore int, messages []string) *screen {
-	s := &screen{at: d.env.Now(), messages: messages, style: func(s style, text string) string { return paint(d, s, text) }}
+	s := &screen{at: d.env.Now(), messages: messages, ascii: ascii(d), style: func(s style, text string) string { return paint(d, s, text) }}
 	groups := map[string]int{}
 	depth := depths(os)
 	for _, o := range os {
@@ -199,6 +200,11 @@ func (s *screen) draw(width, height int) []string {
 	lines = append(lines, s.table(width, room)...)
 	for _, m := range news {
 		lines = append(lines, s.style(dim, runewidth.Truncate(m, width, "…")))
+	}
+	for i := range lines {
+		if s.ascii {
+			lines[i] = strings.ReplaceAll(lines[i], "…", "~")
+		}
 	}
 	return lines
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -107,6 +108,18 @@ func TestBars(t *testing.T) {
 					t.Errorf("%v: nothing of %d %s in %s", phase, n, phaseLook[p].word, line)
 				}
 			}
+		}
+	}
+}
+
+// TestScreenOfPlainTerminals: on a terminal that shows no more than ASCII nothing else is drawn.
+func TestScreenOfPlainTerminals(t *testing.T) {
+	for locale, plain := range map[string]bool{"": false, "C": true, "POSIX": true, "C.UTF-8": false, "de_DE.utf8": false, "de_DE.ISO-8859-1": true} {
+		d := &deps{env: Env{Now: time.Now, Getenv: func(name string) string { return map[string]string{"LANG": locale}[name] }, Out: io.Discard}}
+		s := newScreen(d, nil, time.Now(), 0, []string{strings.Repeat("a long message ", 20)})
+		text := strings.Join(s.draw(60, 15), "\n")
+		if strings.Contains(text, "…") == plain || strings.Contains(text, "~") != plain {
+			t.Errorf("LANG=%s:\n%s", locale, text)
 		}
 	}
 }

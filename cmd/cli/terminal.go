@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"io"
+	"strings"
 
 	"github.com/mattn/go-runewidth"
 
@@ -18,6 +20,14 @@ func paint(d *deps, s style, text string) string {
 
 // draws reports whether a stream is a terminal that acts on escape sequences: TERM=dumb is one that does not.
 func draws(d *deps, terminal bool) bool { return terminal && d.env.Getenv("TERM") != "dumb" }
+
+// ascii reports whether the locale says of the terminal that it shows no more than ASCII (C, POSIX) or another character set
+// than UTF-8. One that says nothing is taken for UTF-8, as terminals are.
+func ascii(d *deps) bool {
+	locale := cmp.Or(d.env.Getenv("LC_ALL"), d.env.Getenv("LC_CTYPE"), d.env.Getenv("LANG"))
+	set := strings.ReplaceAll(strings.ToLower(locale), "-", "")
+	return locale != "" && !strings.Contains(set, "utf8")
+}
 
 // coloured reports whether standard output takes colours; NO_COLOR turns them off.
 func coloured(d *deps) bool { return draws(d, d.env.Terminal) && d.env.Getenv("NO_COLOR") == "" }
