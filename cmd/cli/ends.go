@@ -38,7 +38,7 @@ func agentEnds(d *deps, f agentRunOptions) (e ends) {
 
 // serves adds the certificate of a server.
 func (e *ends) serves(secured *tls.Config) {
-	if secured == nil {
+	if secured == nil || secured.GetCertificate == nil {
 		return
 	}
 	e.own = func() *tls.Certificate {
@@ -50,7 +50,9 @@ func (e *ends) serves(secured *tls.Config) {
 // list are those there are now.
 func (e ends) list() (list []credential.End) {
 	if e.own != nil {
-		list = append(list, credential.EndOf(e.own()))
+		if own := e.own(); own != nil && own.Leaf != nil {
+			list = append(list, credential.EndOf(own))
+		}
 	}
 	if e.shown != nil {
 		if end, is := e.shown(); is {
