@@ -16,15 +16,14 @@ const (
 	mostAddresses = 8
 )
 
-// places are the addresses, with the port, behind which a host is. What cannot be looked up is left to whom connects,
-// who says why.
-func (d *Dialer) places(ctx context.Context, addr string) []string {
+// places are the addresses, with the port, behind which a host is.
+func (d *Dialer) places(ctx context.Context, network, addr string) ([]string, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
-		return []string{addr}
+		return nil, err
 	}
-	if _, err := netip.ParseAddr(host); err == nil {
-		return []string{addr}
+	if _, err := netip.ParseAddr(host); err == nil || host == "" {
+		return []string{addr}, nil
 	}
 	lookup := d.Lookup
 	if lookup == nil {
@@ -33,14 +32,17 @@ func (d *Dialer) places(ctx context.Context, addr string) []string {
 		}
 	}
 	found, err := lookup(ctx, host)
-	if err != nil || len(found) < 2 && d.Lookup == nil {
-		return []string{addr}
+	if err == nil && len(found) == 0 {
+		err = &net.DNSError{Err: "no address", Name: host, IsNotFound: true}
+	}
+	if err != nil {
+		return nil, &net.OpError{Op: "dial", Net: network, Err: err}
 	}
 	var list []string
 	for _, ip := range alternate(found) {
 		list = append(list, net.JoinHostPort(ip.Unmap().String(), port))
 	}
-	return list[:min(len(list), mostAddresses)]
+	return list[:min(len(list), mostAddresses)], nil
 }
 
 // alternate puts addresses of the two families in turns, in their order, so that a network that carries one of them

@@ -74,4 +74,8 @@ func TestHostOfSeveralAddresses(t *testing.T) {
 	if err := dial(testbed.Paced(t, 300*time.Millisecond), silent, silent); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("all are silent: %v", err)
 	}
+	var nowhere *net.DNSError
+	if err := dial(time.Minute); !errors.As(err, &nowhere) || !nowhere.IsNotFound {
+		t.Errorf("without an address: %v", err)
+	}
 }

@@ -120,7 +120,11 @@ func (d *Dialer) once(ctx context.Context, network, addr string, cfg *tls.Config
 			return &tls.Certificate{}, nil
 		}
 	}
-	c, err := first(ctx, d.places(ctx, addr), func(ctx context.Context, place string) (*tls.Conn, error) { return d.attempt(ctx, network, place, cfg) })
+	places, err := d.places(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	c, err := first(ctx, places, func(ctx context.Context, place string) (*tls.Conn, error) { return d.attempt(ctx, network, place, cfg) })
 	if err != nil {
 		return nil, err
 	}
