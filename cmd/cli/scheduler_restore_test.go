@@ -13,8 +13,7 @@ import (
 )
 
 // An older copy of the database is brought back as docs/operators.md says: jobs that were handed in
-// before it was made and ran since are found at their site and not run again (or are gone from it, where
-// their output was brought), those that had not begun go on, and one that was handed in since is not there, and said not to be. The ledger adds up.
+// before it was made and were sent since are found at their site and not run again, those that had not begun go on, and one that was handed in since is not there, and said not to be. The ledger adds up.
 func TestOlderBackupIsBroughtBack(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, "/tmp")
@@ -25,7 +24,9 @@ func TestOlderBackupIsBroughtBack(t *testing.T) {
 	ended := s.submit("ended", "")
 	s.wait([]string{ended})
 	ids := []string{ended}
-	for n := range 6 { // some wait, some are booked or sent by then
+	s.wall = 900
+	s.write("hold", "") // what has begun is at its site until the copy is brought back
+	for n := range 6 {  // some wait, some are booked or sent by then
 		ids = append(ids, s.submit(fmt.Sprint("open", n), ""))
 	}
 	dump := filepath.Join(s.pg, "dump")
@@ -43,10 +44,16 @@ func TestOlderBackupIsBroughtBack(t *testing.T) {
 	s.must("scheduler", "init", "--restored", "--file", "s0.toml")
 	s.serve(0)
 	s.serve(1)
+	if err := os.Remove(filepath.Join(s.dir, "hold")); err != nil {
+		t.Fatal(err)
+	}
 	gone := s.settle(ids)
 	t.Logf("of %d jobs %d had ended, and their output was brought, after the copy was made", len(ids), gone)
 	for n := range 6 {
-		s.ranOnce(fmt.Sprint("open", n))
+		if s.ranOnce(fmt.Sprint("open", n)); t.Failed() {
+			out, _ := s.command("log", ids[1+n]).CombinedOutput()
+			t.Logf("%s", out)
+		}
 	}
 	s.ranOnce("ended")
 	s.ranOnce("since") // it had been sent

@@ -305,7 +305,7 @@ func (w *work) pass(j *Job, by int32) {
 // book gives a job its slot, takes the fee, and has it sent.
 func (w *work) book(j *Job, p *Place) {
 	c := w.mem.clusters[p.Cluster]
-	j.Tries++
+	j.Tries = max(j.Tries, j.Past) + 1
 	to := w.s.conf.Clusters[p.Cluster]
 	p.Key, p.Endpoint, p.Interface = j.request(), to.Endpoint, to.Interface
 	j.State, j.Booking, j.Outlook, j.Reason, j.Blocked = Booked, p, nil, "", ""

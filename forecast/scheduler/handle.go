@@ -245,6 +245,7 @@ func (w *work) launched(j *Job, r result) {
 	}
 	if r.Kind == 0 {
 		j.State, j.Handle, j.Sent = Sent, r.Handle, w.now.Unix()
+		j.Past = max(j.Past, r.Number)
 		took := int64(1000 * r.Seconds)
 		if c.site.Start == wire.Reservation { // the agent had to reserve first
 			took = 1000 * (w.now.Unix() - j.Booking.Made)

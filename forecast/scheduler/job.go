@@ -102,6 +102,7 @@ type Job struct {
 	Held     bool             `json:"held,omitempty"`    // its owner's credential has run out: it is not planned until there is a newer one
 	Bypassed int32            `json:"bypassed,omitempty"`
 	Tries    int              `json:"tries,omitempty"`  // bookings made
+	Past     int              `json:"past,omitempty"`   // the greatest number that a request of it at a site was found to have
 	Misses   int              `json:"misses,omitempty"` // of them not kept
 	Withdraw bool             `json:"withdraw,omitempty"`
 	Moved    int              `json:"moved,omitempty"`   // times it was taken out of a queue for a better place

@@ -83,7 +83,8 @@ type result struct {
 	Status  *seen          `json:"status,omitempty"`
 	Output  []string       `json:"output,omitempty"`
 	Seconds float64        `json:"seconds,omitempty"`
-	Late    bool           `json:"late,omitempty"` // its slot went by while it was being sent, again and again
+	Number  int            `json:"number,omitempty"` // the greatest that a request of the job at a site was found to have
+	Late    bool           `json:"late,omitempty"`   // its slot went by while it was being sent, again and again
 
 	untaken bool // the site is known not to have it
 }

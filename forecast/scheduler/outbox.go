@@ -265,6 +265,11 @@ func (o outbox) known(ctx context.Context, j *Job, reg *plugins.Registry, r *res
 			return renewTime, true
 		}
 		h, found, err := find(ctx, back, at, j.request())
+		if err == nil && !found && older {
+			var most int
+			h, most, err = sentOtherwise(ctx, o.Scheduler, j, back, at)
+			found, r.Number = h.ID != "", max(r.Number, most)
+		}
 		if err != nil {
 			r.Said = err.Error()
 			return 5 * time.Second, true

@@ -108,6 +108,8 @@ type Scheduler struct {
 	shown    showings // to this replica
 	unwell   troubles // of the database, as actions found them
 
+	inventories inventories
+
 	wake chan struct{}
 	mu   sync.Mutex
 	mem  *memory // of the leader; nil: to be read from the database

@@ -14,6 +14,7 @@ import (
 
 	"gridbroker/forecast/wire"
 	"gridbroker/glue"
+	"gridbroker/jdl"
 	"gridbroker/plugins"
 )
 
@@ -583,4 +584,20 @@ func (w *world) submitJob(owner, key, text string, priority float64) string {
 		}
 	}
 	return w.submitJob(owner, key, text, priority)
+}
+
+// Inventory implements plugins.Inventory.
+func (s *simSite) Inventory(context.Context, glue.Endpoint) (list []plugins.Present, err error) {
+	if s.w.unlucky() {
+		return nil, &plugins.Error{Kind: plugins.Unavailable, Op: "inventory"}
+	}
+	for id := range s.guests {
+		list = append(list, plugins.Present{ID: id, Handle: plugins.Handle{Interface: "sim/" + s.name, Endpoint: "sim:" + s.name, ID: id}})
+	}
+	return list, nil
+}
+
+// Describe implements plugins.Inventory.
+func (s *simSite) Describe(_ context.Context, hs []plugins.Handle) ([]*jdl.Job, error) {
+	return make([]*jdl.Job, len(hs)), nil
 }
