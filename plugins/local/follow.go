@@ -26,7 +26,7 @@ var native = map[plugins.State]string{
 // wait and none is there, so that a site goes on after a restart of the machine.
 func (b *Backend) Status(_ context.Context, hs []plugins.Handle) []plugins.Status {
 	out := make([]plugins.Status, len(hs))
-	idle := map[*site][]int{}
+	idle, full := map[*site][]int{}, map[*site]string{}
 	for i, h := range hs {
 		s, st, err := b.settled(h)
 		if err != nil {
@@ -41,7 +41,10 @@ func (b *Backend) Status(_ context.Context, hs []plugins.Handle) []plugins.Statu
 			Started: st.Started, Ended: st.Ended, CPUTime: st.CPU, MaxMemory: st.MaxRSS,
 		}
 		if st.State == plugins.Running {
-			out[i].Reason = crammed(s.dir)
+			if _, asked := full[s]; !asked {
+				full[s] = crammed(s.dir)
+			}
+			out[i].Reason = full[s]
 		}
 		if !st.Started.IsZero() && !st.Ended.IsZero() {
 			out[i].WallTime = cmp.Or(st.Ran, max(0, st.Ended.Sub(st.Started)))
