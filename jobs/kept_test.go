@@ -158,20 +158,27 @@ func TestResubmittedDAGGoesOn(t *testing.T) {
 	}
 }
 
+// unanswered is a job that was sent to site a, from where no answer came, and the clock.
+func unanswered(t *testing.T) (b *jobs.Controller, f *fake, os []*jobs.Outcome, now *time.Time) {
+	t.Helper()
+	b, f = rig(t)
+	at := start
+	b.Clock = clock.Set(func() time.Time { return at })
+	f.answer = func(string, string) error { return fault(plugins.Uncertain, "timeout") }
+	os = submit(t, b, []*glue.Resource{site("a")}, set(stored(t, `Executable = "/bin/true";`)))
+	f.answer = nil
+	return b, f, os, &at
+}
+
 // A slow server: the job arrives when it is given up already and sent
 // elsewhere; then it is cancelled there. Where it was not sent again it is the
 // job's.
 func TestLateArrival(t *testing.T) {
 	for _, sent := range []bool{true, false} {
-		b, f := rig(t)
-		now := start
-		b.Clock = clock.Set(func() time.Time { return now })
-		f.answer = func(string, string) error { return fault(plugins.Uncertain, "timeout") }
-		os := submit(t, b, []*glue.Resource{site("a")}, set(stored(t, `Executable = "/bin/true";`)))
-		f.answer = nil
+		b, f, os, now := unanswered(t)
 		o := os[0]
 		for range 3 {
-			now = now.Add(jobs.SettleTime)
+			*now = now.Add(jobs.SettleTime)
 			refresh(t, b, os)
 		}
 		if o.State != plugins.Intended || len(o.Past) != 1 || len(o.Tried) != 0 {
@@ -185,12 +192,12 @@ func TestLateArrival(t *testing.T) {
 		if err := f.accept(plugins.Request{ID: o.ID, Endpoint: site("a").Endpoints[0]}); err != nil {
 			t.Fatal(err)
 		}
-		now, f.cancelErr = now.Add(5*time.Hour), fault(plugins.Unavailable, "away")
+		*now, f.cancelErr = now.Add(5*time.Hour), fault(plugins.Unavailable, "away")
 		refresh(t, b, os)
 		if sent && o.Past[0].State == plugins.Cancelled {
 			t.Errorf("cancelled, though nobody could be told: %+v", o.Record)
 		}
-		now, f.cancels, f.cancelErr = now.Add(5*time.Hour), nil, nil
+		*now, f.cancels, f.cancelErr = now.Add(5*time.Hour), nil, nil
 		refresh(t, b, os)
 		switch {
 		case !sent && (o.State != plugins.Running || o.Handle.ID != "their-"+o.ID || len(o.Past) != 0 || len(f.cancels) != 0):
@@ -217,14 +224,9 @@ func TestAnswerOfNoKind(t *testing.T) {
 
 // A look whose answer takes long tells what was there when it was asked: a job that came meanwhile is not sent again.
 func TestSlowLook(t *testing.T) {
-	b, f := rig(t)
-	now := start
-	b.Clock = clock.Set(func() time.Time { return now })
-	f.answer = func(string, string) error { return fault(plugins.Uncertain, "timeout") }
-	os := submit(t, b, []*glue.Resource{site("a")}, set(stored(t, `Executable = "/bin/true";`)))
-	f.answer = nil
-	now = now.Add(time.Second)
-	f.looked = func() { now = now.Add(jobs.SettleTime) }
+	b, f, os, now := unanswered(t)
+	*now = now.Add(time.Second)
+	f.looked = func() { *now = now.Add(jobs.SettleTime) }
 	refresh(t, b, os)
 	if o := os[0]; o.State != plugins.Submitting || len(o.Past) != 0 {
 		t.Fatalf("by what a second after the request was not there: %+v", o.Record)
@@ -241,17 +243,12 @@ func TestSlowLook(t *testing.T) {
 // An attempt that was given up arrives while a living process sends the job elsewhere: that one's is the job, and what
 // has arrived is cancelled.
 func TestLateWhileSending(t *testing.T) {
-	b, f := rig(t)
-	now := start
-	b.Clock = clock.Set(func() time.Time { return now })
-	f.answer = func(string, string) error { return fault(plugins.Uncertain, "timeout") }
-	os := submit(t, b, []*glue.Resource{site("a")}, set(stored(t, `Executable = "/bin/true";`)))
-	f.answer = nil
+	b, f, os, now := unanswered(t)
 	for range 3 {
-		now = now.Add(jobs.SettleTime)
+		*now = now.Add(jobs.SettleTime)
 		refresh(t, b, os)
 	}
-	now = now.Add(5 * time.Hour)
+	*now = now.Add(5 * time.Hour)
 	other := newController(func(c *jobs.Controller) { c.Registry, c.Clock, c.Store = b.Registry, b.Clock, openStore(t, f.dir) })
 	f.point = func() {
 		f.point = nil
