@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -181,6 +182,33 @@ func TestReportFits(t *testing.T) {
 		over, err := chromedp.Run(ctx, chromedp.Evaluate[int64]("Math.max(...[...document.querySelectorAll('.scroll')].map(e => e.scrollWidth - e.clientWidth))"))
 		if err != nil || over > 0 {
 			t.Errorf("%s: a table is %d wider than a slide: %v", name, over, err)
+		}
+	}
+}
+
+// The names beside a picture of policies do not lie on each other and stay within it, and its scale has marks
+// however close the waits are.
+func TestNamesBesideCurves(t *testing.T) {
+	for _, ends := range [][]float64{{100, 101, 102, 300}, {10, 10, 10, 10}, {315, 314, 315, 20}} {
+		var curves []curveView
+		for _, y := range ends {
+			curves = append(curves, curveView{Dots: []dotView{{Y: 1}, {Y: y}}})
+		}
+		nameBeside(curves)
+		for i, a := range curves {
+			if a.At < 0 || a.At > varyFoot {
+				t.Errorf("%v: name %d at %g", ends, i, a.At)
+			}
+			for k, b := range curves[:i] {
+				if math.Abs(a.At-b.At) < nameHeight || (ends[k] < ends[i]) != (b.At < a.At) && ends[k] != ends[i] {
+					t.Errorf("%v: names %d and %d at %g and %g", ends, k, i, b.At, a.At)
+				}
+			}
+		}
+	}
+	for _, waits := range [][2]float64{{1, 1e6}, {80, 310}, {4000, 20000}, {90000, 400000}} {
+		if marks := marksWithin(waits[0], waits[1]); len(marks) < 2 {
+			t.Errorf("waits of %v s: %v", waits, marks)
 		}
 	}
 }

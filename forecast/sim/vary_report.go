@@ -1,22 +1,25 @@
 package sim
 
 import (
+	"cmp"
 	_ "embed" // the page of a variation
 	"fmt"
 	"html/template"
 	"io"
 	"math"
-	"strconv"
+	"slices"
 	"strings"
 )
 
 //go:embed vary.html
 var varyPage string
 
-// curveView is one policy in the picture of waits by value.
+// curveView is one policy in the picture of waits by value: Name, shortened to the room there is, stands at
+// At beside the end of its line.
 type curveView struct {
-	Policy, Colour, Dashes, Line string
-	Dots                         []dotView
+	Policy, Name, Colour, Dashes, Line string
+	At                                 float64
+	Dots                               []dotView
 }
 
 // dotView is a mean with its interval.
@@ -45,7 +48,7 @@ type smallView struct{ Line, Base string }
 
 // WriteHTML writes a report that is one file and needs nothing else.
 func (v *Variation) WriteHTML(out io.Writer) error {
-	page, err := template.New("vary").Funcs(template.FuncMap{"counted": counted}).Parse(varyPage)
+	page, err := template.New("vary").Funcs(template.FuncMap{"counted": counted, "last": func(d []dotView) dotView { return d[len(d)-1] }}).Parse(varyPage)
 	if err != nil {
 		return err
 	}
@@ -115,15 +118,11 @@ func (v *Variation) curves() (curves []curveView, ticks []tickView) {
 		at := (math.Log10(max(1, wait)) - low) / (high - low)
 		return varyFoot - (varyFoot-varyTop)*min(1, max(0, at))
 	}
-	for power := math.Floor(low); power <= high; power++ {
-		for _, by := range []float64{1, 2, 5} {
-			if wait := by * math.Pow(10, power); math.Log10(wait) >= low && math.Log10(wait) <= high {
-				ticks = append(ticks, tickView{y(wait), strconv.FormatFloat(wait, 'f', -1, 64)})
-			}
-		}
+	for _, m := range marksWithin(math.Pow(10, low), math.Pow(10, high)) {
+		ticks = append(ticks, tickView{y(m.At), m.Text})
 	}
 	for k, policy := range v.Points[0].Result.Policies {
-		c := curveView{Policy: policy.Policy, Colour: colours[k%len(colours)], Dashes: dashes(k)}
+		c := curveView{Policy: policy.Policy, Name: middle(policy.Policy, legendWidth), Colour: colours[k%len(colours)], Dashes: dashes(k)}
 		var line strings.Builder
 		for i, p := range v.Points {
 			f := p.Result.Policies[k].Figures["wait_mean"]
@@ -135,7 +134,52 @@ func (v *Variation) curves() (curves []curveView, ticks []tickView) {
 		c.Line = line.String()
 		curves = append(curves, c)
 	}
+	nameBeside(curves)
 	return curves, ticks
+}
+
+// marksWithin are the marks of a scale of waits from low to high, in seconds: finer ones where few of the usual lie there.
+func marksWithin(low, high float64) []tickView {
+	outside := func(m tickView) bool { return m.At < low || m.At > high }
+	marks := slices.DeleteFunc(svgMarks(), outside)
+	if len(marks) > 2 {
+		return marks
+	}
+	marks = nil
+	for _, u := range []struct {
+		seconds float64
+		name    string
+		counts  []float64
+	}{
+		{1, "s", []float64{1, 2, 3, 5, 10, 15, 30}}, {60, "min", []float64{1, 2, 3, 5, 10, 15, 30}}, {3600, "h", []float64{1, 2, 4, 8, 16}}, {86400, "d", []float64{1, 2, 4, 8, 15, 30}},
+	} {
+		for _, n := range u.counts {
+			marks = append(marks, tickView{n * u.seconds, fmt.Sprintf("%g %s", n, u.name)})
+		}
+	}
+	return slices.DeleteFunc(marks, outside)
+}
+
+// nameHeight is the room for a name beside the picture.
+const nameHeight = 14.0
+
+// nameBeside puts the names of curves beside their ends, in the order of these, and moves them apart where they
+// would lie on each other: down from the top, then up from the foot of the drawing.
+func nameBeside(curves []curveView) {
+	order := make([]*curveView, len(curves))
+	for i := range curves {
+		order[i] = &curves[i]
+		order[i].At = order[i].Dots[len(order[i].Dots)-1].Y
+	}
+	slices.SortStableFunc(order, func(a, b *curveView) int { return cmp.Compare(a.At, b.At) })
+	for i, least := 0, 0.0; i < len(order); i++ {
+		order[i].At = max(order[i].At, least)
+		least = order[i].At + nameHeight
+	}
+	for i, most := len(order)-1, varyFoot; i >= 0; i-- {
+		order[i].At = min(order[i].At, most)
+		most = order[i].At - nameHeight
+	}
 }
 
 // small draws the distribution of waits of every policy (columns) at every
