@@ -15,6 +15,14 @@ type slow struct {
 	*fake
 	completed []string
 	err       error
+	mute      bool // says nothing to a Cancel
+}
+
+func (s *slow) Cancel(ctx context.Context, hs []plugins.Handle) []error {
+	if errs := s.fake.Cancel(ctx, hs); !s.mute {
+		return errs
+	}
+	return nil
 }
 
 func (s *slow) Complete(_ context.Context, reqs []plugins.Request, hs []plugins.Handle, _ plugins.Progress) []error {
