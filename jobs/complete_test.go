@@ -27,6 +27,9 @@ func (s *slow) Cancel(ctx context.Context, hs []plugins.Handle) []error {
 
 func (s *slow) Complete(_ context.Context, reqs []plugins.Request, hs []plugins.Handle, _ plugins.Progress) []error {
 	errs := make([]error, len(reqs))
+	if len(reqs) == 0 {
+		s.completed = append(s.completed, "nothing")
+	}
 	for i := range reqs {
 		s.completed = append(s.completed, reqs[i].ID+" "+hs[i].ID+" "+reqs[i].Job.InputSandbox[0].Name)
 		errs[i] = s.err
@@ -51,7 +54,7 @@ func TestFoundJobIsCompleted(t *testing.T) {
 
 	s.err = fault(plugins.Unavailable, "no route to host")
 	refresh(t, b, []*jobs.Outcome{r})
-	if r.State != plugins.Submitting || !jobs.IsUncertain(r.Err) {
+	if r.State != plugins.Submitting || !jobs.IsUncertain(r.Err) || !strings.Contains(r.Err.Error(), "no route to host") {
 		t.Fatalf("files not brought: %s %v", r.State, r.Err)
 	}
 	s.err = nil
@@ -66,9 +69,68 @@ func TestFoundJobIsCompleted(t *testing.T) {
 
 	gone := submit(t, b, []*glue.Resource{site("a")}, set(stored(t, `Executable = "complete_test.go"; InputSandbox = "complete_test.go";`)))[0]
 	s.err = fault(plugins.Invalid, "no such file")
-	refresh(t, b, []*jobs.Outcome{gone})
-	if gone.State == plugins.Submitting || gone.Handle.ID != "their-"+gone.ID {
-		t.Errorf("files gone: %s %q %v", gone.State, gone.Handle.ID, gone.Err)
+	if err := b.Reconcile(context.Background(), []*jobs.Outcome{gone}); err != nil {
+		t.Fatal(err)
+	}
+	if gone.State != plugins.Accepted || gone.Handle.ID != "their-"+gone.ID || !strings.Contains(gone.Reason, "no such file") || gone.Err == nil {
+		t.Errorf("files gone: %s %q %s, %v", gone.State, gone.Handle.ID, gone.Reason, gone.Err)
+	}
+}
+
+// Of jobs that are looked up together those that are there and have input files get them, and none on the word of a
+// computing element. One whose description cannot be read is followed where it is, so that it can be cancelled.
+func TestWhichFoundJobsAreCompleted(t *testing.T) {
+	b, f := rig(t)
+	s := &slow{fake: f}
+	reg, err := plugins.NewRegistry(plugins.Opened{Backend: plugins.Backend{Interfaces: []string{glue.InterfaceARCREST}}, Submitter: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Registry = reg
+	text := `Executable = "complete_test.go"; InputSandbox = "complete_test.go";`
+	var os []*jobs.Outcome
+	send := func(text string, arrives bool) *jobs.Outcome {
+		f.answer, f.after = nil, func(string, string) error { return fault(plugins.Uncertain, "connection reset") }
+		if !arrives {
+			f.answer, f.after = f.after, nil
+		}
+		os = append(os, submit(t, b, []*glue.Resource{site("a")}, set(stored(t, text)))...)
+		return os[len(os)-1]
+	}
+	whole, missing, plain, adopted, unread := send(text, true), send(text, false), send(`Executable = "/bin/true";`, true), send(text, true), send(text, true)
+	meanwhile(func(r *jobs.Record) error { r.Adopted = true; return nil }).happen(t, b.Store, adopted.ID)
+	meanwhile(func(r *jobs.Record) error { r.JDL = "["; return nil }).happen(t, b.Store, unread.ID)
+	rs, err := b.Store.Select(context.Background(), jobs.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := map[string]*jobs.Outcome{}
+	os = jobs.Outcomes(rs)
+	for _, o := range os {
+		now[o.ID] = o
+	}
+	if err := b.Reconcile(context.Background(), os); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.completed) != 1 || !strings.HasPrefix(s.completed[0], whole.ID) {
+		t.Errorf("completed %q, want %s alone", s.completed, whole.ID)
+	}
+	for _, c := range []struct {
+		*jobs.Outcome
+		state plugins.State
+		says  string
+	}{
+		{whole, plugins.Accepted, ""}, {missing, plugins.Submitting, "may still arrive"}, {plain, plugins.Accepted, ""},
+		{adopted, plugins.Accepted, "no file is sent on its word"}, {unread, plugins.Accepted, "its recorded description"},
+	} {
+		o := now[c.ID]
+		if o.State != c.state || (o.Err == nil) != (c.says == "") || o.Err != nil && !strings.Contains(o.Err.Error(), c.says) {
+			t.Errorf("%s, %v, want %s, %q", o.State, o.Err, c.state, c.says)
+		}
+	}
+	f.looked, s.completed = nil, nil
+	if err := b.Reconcile(context.Background(), []*jobs.Outcome{now[missing.ID]}); err != nil || len(s.completed) > 0 {
+		t.Errorf("%v, completed %v", err, s.completed)
 	}
 }
 

@@ -99,9 +99,7 @@ func (q inquiry) id() string { return requestID(q.ID, q.attempt) }
 
 // none is that no back-end can be asked.
 func (q inquiry) none(p place) {
-	if !q.stray {
-		q.Err = fmt.Errorf("job %s: no back-end for %s at %s", q.ID, p.Interface, p.Endpoint)
-	}
+	q.Err = fmt.Errorf("job %s: no back-end for %s at %s", q.ID, p.Interface, p.Endpoint)
 }
 
 // strays lists now and then the attempts of all recorded jobs that may turn up
@@ -134,10 +132,8 @@ func inquire(ctx context.Context, c *Controller, backend plugins.Submitter, qs [
 	found, err := find(ctx, backend, e, qs)
 	if err != nil {
 		for _, q := range qs {
-			if !q.stray {
-				q.Err = &plugins.Error{Kind: plugins.Uncertain, Op: "look up job " + q.ID, Endpoint: e.URL, Err: err,
-					Hint: "its submission may have arrived; ask again with grid status"}
-			}
+			q.Err = &plugins.Error{Kind: plugins.Uncertain, Op: "look up job " + q.ID, Endpoint: e.URL, Err: err,
+				Hint: "its submission may have arrived; ask again with grid status"}
 		}
 		return nil
 	}
@@ -203,7 +199,7 @@ func (l *lookUp) settle(ctx context.Context, qs []inquiry) error {
 		os[i], asked[q.ID] = q.Outcome, q.attempt
 	}
 	err := l.apply(context.WithoutCancel(ctx), os, func(r *Record) Event {
-		if r.State != plugins.Submitting || !l.free(r) || r.number() != asked[r.ID] {
+		if r.State != plugins.Submitting || r.number() != asked[r.ID] {
 			return nil // another process has settled it, or has even sent it again
 		}
 		err := unfinished[r.ID]
@@ -244,7 +240,7 @@ func (l *lookUp) late(ctx context.Context, q inquiry, h plugins.Handle) error {
 		}
 		return Found{Attempt: q.attempt, Handle: h}
 	})
-	if err != nil || q.number() == q.attempt && q.Handle == h || alone(q.Record) {
+	if err != nil || q.Handle == h || alone(q.Record) {
 		return err
 	}
 	if errs := l.backend.Cancel(ctx, []plugins.Handle{h}); len(errs) != 1 || errs[0] != nil {
@@ -277,8 +273,8 @@ func (l *lookUp) complete(ctx context.Context, qs []inquiry) map[string]error {
 		if err == nil {
 			err = q.unvouched()
 		}
-		if err != nil {
-			failed[q.ID] = err
+		if err != nil { // it never becomes another
+			failed[q.ID] = l.incomplete(q.ID, &plugins.Error{Kind: plugins.Invalid, Op: "read its description", Err: err})
 			continue
 		}
 		job = plugins.WithBrokerInfo(job.Laid(), q.BrokerInfo)
@@ -292,15 +288,19 @@ func (l *lookUp) complete(ctx context.Context, qs []inquiry) map[string]error {
 	}
 	for i, err := range completer.Complete(ctx, reqs, hs, l.Progress) {
 		if err != nil {
-			failed[ids[i]] = &plugins.Error{Kind: plugins.Uncertain, Op: "complete job " + ids[i], Endpoint: l.endpoint.URL, Err: err,
-				Hint: "the job is there and waits for its input files; ask again with grid status, or cancel it"}
+			failed[ids[i]] = l.incomplete(ids[i], err)
 		}
 	}
 	return failed
 }
 
+func (l *lookUp) incomplete(id string, err error) error {
+	return &plugins.Error{Kind: plugins.Uncertain, Op: "complete job " + id, Endpoint: l.endpoint.URL, Err: err,
+		Hint: "the job is there and waits for its input files; ask again with grid status, or cancel it"}
+}
+
 // hopeless reports whether a job's input files can never be brought: they
-// are gone from this machine.
+// are gone from this machine, or its description does not say which they are.
 func hopeless(err error) bool {
 	e, ok := errors.AsType[*plugins.Error](errors.Unwrap(err))
 	return ok && e.Kind == plugins.Invalid
