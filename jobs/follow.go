@@ -99,9 +99,9 @@ func refresh(ctx context.Context, c *Controller, backend plugins.Submitter, os [
 	var mu sync.Mutex
 	var ends []plugins.End
 	err := c.apply(context.WithoutCancel(ctx), os, func(r *Record) Event {
-		st, ok := status[r.ID]
-		if !ok || r.Final() || r.Handle.ID == "" || st.Handle != r.Handle {
-			return nil // another process has gone on with it
+		st := status[r.ID]
+		if r.Final() || st.Handle != r.Handle {
+			return nil // there is no answer, or another process has gone on with it
 		}
 		if r.stale(st, c.now()) {
 			return nil

@@ -88,10 +88,18 @@ func TestInterruptedWhileSending(t *testing.T) {
 	}
 }
 
-type recorder struct{ sent int }
+type recorder struct {
+	sent  int
+	ended string // the states, with a blank behind each
+}
 
 func (r *recorder) Sent(_ context.Context, as []plugins.Attempt) error { r.sent += len(as); return nil }
-func (r *recorder) Ended(context.Context, []plugins.End) error         { return nil }
+func (r *recorder) Ended(_ context.Context, ends []plugins.End) error {
+	for _, e := range ends {
+		r.ended += string(e.Status.State) + " "
+	}
+	return nil
+}
 
 // A job that is done well is sent again only when that is asked for; one that
 // nothing takes stays as it is.
