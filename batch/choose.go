@@ -1,5 +1,7 @@
 package batch
 
+import "slices"
+
 // combinations bounds the sets of jobs GREEDY looks at in one pass.
 const combinations = 2000
 
@@ -44,18 +46,22 @@ func (m *Machine) fits(id int32) bool {
 	return m.plan.fits(&m.jobs[id], m.now)
 }
 
-// depthEnd is the last entry of the queue that BackfillDepth lets in; its job
-// is -1 where all are in.
+// depthEnd is the last of the jobs without a reservation that BackfillDepth lets in; its
+// job is -1 where all are in.
 func (p *backfill) depthEnd() entry {
-	if p.BackfillDepth == 0 {
+	left := p.BackfillDepth
+	if left == 0 {
 		return entry{job: -1}
 	}
-	left := p.BackfillDepth + len(p.held) - 1
 	for _, b := range p.queue.blocks {
-		if left < len(b.jobs) {
-			return b.jobs[left]
+		for _, e := range b.jobs {
+			if slices.Contains(p.held, e.job) {
+				continue
+			}
+			if left--; left == 0 {
+				return e
+			}
 		}
-		left -= len(b.jobs)
 	}
 	return entry{job: -1}
 }

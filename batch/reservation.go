@@ -121,7 +121,9 @@ func (c *cluster) reserve() {
 			continue
 		}
 		c.reserved = true
-		c.wakes = append(c.wakes, from, to)
+		if c.wakes = append(c.wakes, to); from > c.now {
+			c.wakes = append(c.wakes, from)
+		}
 		if len(r.Nodes) > 0 {
 			continue
 		}
