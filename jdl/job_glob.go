@@ -2,6 +2,7 @@ package jdl
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"slices"
 )
@@ -34,6 +35,9 @@ func (b *boundedFS) ReadDir(name string) ([]fs.DirEntry, error) {
 		return nil, &fs.PathError{Op: "readdir", Path: name, Err: errors.ErrUnsupported}
 	}
 	entries, err := dir.ReadDir(b.left + 1)
+	if err == io.EOF { // an empty directory
+		err = nil
+	}
 	if b.left -= len(entries) + 1; b.left <= 0 { // an empty directory costs, too
 		return nil, errGlobTooWide
 	}

@@ -23,7 +23,7 @@ func addTree(r *jobReader, e inputEntry, abs, dest string) {
 		dest = path.Base(abs)
 	}
 	root := strings.TrimPrefix(abs, "/")
-	files, err := treeFiles(r, root)
+	files, empty, err := treeFiles(r, root)
 	switch {
 	case errors.Is(err, errGlobTooWide) || len(files) > MaxTreeFiles:
 		r.fail(e.pos, "directory", packHint, "InputSandbox: %s holds more than %d files", e.text, MaxTreeFiles)
@@ -33,6 +33,9 @@ func addTree(r *jobReader, e inputEntry, abs, dest string) {
 		return
 	case len(files) == 0:
 		r.warn(e.pos, "directory", "", "InputSandbox: there are no files in %s", e.text)
+	case len(empty) > 0:
+		r.warn(e.pos, "directory", packHint, "InputSandbox: %s: directories without a file are not brought: %d, %s among them",
+			e.text, len(empty), strings.TrimPrefix(empty[0], root+"/"))
 	}
 	for _, f := range files {
 		warnPrivate(r, e, "/"+f.path)
@@ -50,12 +53,12 @@ type treeFile struct {
 	program bool
 }
 
-// treeFiles lists the files below a directory in order.
-func treeFiles(r *jobReader, root string) ([]treeFile, error) {
+// treeFiles lists the files below a directory in order, and the directories in which there is nothing.
+func treeFiles(r *jobReader, root string) (files []treeFile, empty []string, err error) {
 	t := &tree{disk: r.cfg.root, left: &boundedFS{FS: r.cfg.root, left: maxGlobEntries}, root: root, real: realPath(r.cfg.root, "/"+root)}
-	err := t.walk(root)
+	err = t.walk(root)
 	slices.SortFunc(t.files, func(a, b treeFile) int { return strings.Compare(a.path, b.path) })
-	return t.files, err
+	return t.files, t.empty, err
 }
 
 // tree is a directory that is read. real is where it lies, were it named by a link.
@@ -64,12 +67,16 @@ type tree struct {
 	left       *boundedFS
 	root, real string
 	files      []treeFile
+	empty      []string
 }
 
 func (t *tree) walk(dir string) error { // fs.WalkDir does not enter a link, as which the directory may be named
 	entries, err := t.left.ReadDir(dir)
 	if err != nil {
 		return fmt.Errorf("%s: %w", dir, cause(err))
+	}
+	if len(entries) == 0 {
+		t.empty = append(t.empty, dir)
 	}
 	for _, entry := range entries {
 		name := path.Join(dir, entry.Name())

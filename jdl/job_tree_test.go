@@ -70,6 +70,37 @@ func TestDirectoriesOfInput(t *testing.T) {
 	}
 }
 
+// TestEmptyDirectories: where nothing is in a directory below one of the InputSandbox the others are brought all the
+// same, and it is said what is not.
+func TestEmptyDirectories(t *testing.T) {
+	top := t.TempDir()
+	for _, dir := range []string{"data/none/none", "data/some", "nothing"} {
+		if err := os.MkdirAll(filepath.Join(top, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(top, "data/some/a"), []byte("a"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"data/":   "data/some/a; InputSandbox: data/: directories without a file are not brought: 1, none/none among them",
+		"nothing": "; InputSandbox: there are no files in nothing",
+	} {
+		j, err := ParseJob("t.jdl", []byte(`Executable = "/bin/ls"; InputSandbox = "`+name+`";`), WithDir(top))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		var got []string
+		for _, f := range j.InputSandbox {
+			got = append(got, f.Name)
+		}
+		if len(j.Warnings) != 1 || strings.Join(got, " ")+"; "+j.Warnings[0].Msg != want {
+			t.Errorf("%s: %q, %v\nwant %s", name, got, j.Warnings, want)
+		}
+	}
+}
+
 // TestBigDirectories: a directory of more files than can be sent one by one, or
 // of more than can be looked at, is refused soon.
 func TestBigDirectories(t *testing.T) {
