@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -38,16 +37,8 @@ func runAgentDoctor(ctx context.Context, d *deps, f agentRunOptions) error {
 	}
 	defer end()
 	ag.Log = slog.New(slog.DiscardHandler)
-	bad := 0
-	say := func(err error, format string, args ...any) {
-		text := fmt.Sprintf(format, args...)
-		if err == nil {
-			fmt.Fprintf(d.env.Out, "ok    %s\n", text)
-			return
-		}
-		bad++
-		fmt.Fprintf(d.env.Out, "WRONG %s: %v\n", text, err)
-	}
+	l := &checklist{d: d}
+	say := l.try
 	began := time.Now()
 	state, err := ag.Reader.Queue(ctx)
 	say(err, "look at %s: %d nodes, %d jobs in %d ms", f.lrms, len(state.Nodes), len(state.Jobs), time.Since(began).Milliseconds())
@@ -72,10 +63,7 @@ func runAgentDoctor(ctx context.Context, d *deps, f agentRunOptions) error {
 	}
 	agent.AskReplicas(ctx, ag, func(replica string, err error) { say(err, "ask %s", replica) })
 	say(ag.Step(ctx), "publish to %s as %s", f.scheduler, f.cluster)
-	if bad > 0 {
-		return &exitError{exitFailed, errReported}
-	}
-	return nil
+	return l.end("agent.doctor")
 }
 
 // guestRights says what the account may do at a batch system that can tell.

@@ -205,6 +205,9 @@ func watchRound(ctx context.Context, d *deps, every time.Duration) (live int, er
 	if err := renewCredentials(ctx, d, s, set, rs); err != nil {
 		return len(rs), err
 	}
+	if d.json {
+		return len(rs), printJSON(d, "auth.renew", jobsJSON(rs))
+	}
 	report(d, rs)
 	return len(rs), nil
 }

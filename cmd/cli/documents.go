@@ -37,7 +37,7 @@ func kindOf[T any](name string, version int, of string) Documented {
 func jobDocuments() []Documented {
 	list := []Documented{
 		kindOf[errorDocument]("error", 1, "any verb that fails before it has printed another document"),
-		kindOf[submitDocument]("submit", 2, "submit: the jobs as they are recorded, and those that nothing takes, with the reasons"),
+		kindOf[submitDocument]("submit", 2, "submit, manager run: the jobs as they are recorded, and those that nothing takes, with the reasons; of manager run --jdl one document for each job, as it ends"),
 		kindOf[planDocument]("submit.plan", 2, "submit --dry-run: the plan"),
 		kindOf[planDocument]("match", 2, "match: who would take each job, with every term of the score"),
 		kindOf[resourcesDocument]("resources", 2, "resources: what the sources publish"),
@@ -45,7 +45,7 @@ func jobDocuments() []Documented {
 		kindOf[outputDocument]("output", 2, "output: which files were brought where"),
 		kindOf[whyDocument]("why", 2, "why: sentences about each job"),
 		kindOf[catDocument]("cat", 1, "cat: what a job has written"),
-		kindOf[runDocument]("run", 1, "run: the job, and what it printed"),
+		kindOf[runDocument]("run", 1, "run, manager run: the job, and what it printed; of manager run one document for each job, as it ends"),
 		kindOf[textDocument]("run.show", 1, "run --show: the description"),
 		kindOf[followDocument]("follow", 1, "follow: one document for each change of a job"),
 		kindOf[adoptDocument]("adopt", 1, "adopt: jobs at back-ends that came into the records"),
@@ -54,10 +54,10 @@ func jobDocuments() []Documented {
 		kindOf[healthDocument]("health", 2, "health: what is known of resources' failures"),
 		kindOf[pinDocument]("health.pin", 2, "health pin, unpin, clear: which resources it was done to"),
 	}
-	for _, verb := range []string{"status", "list", "show", "watch", "cancel", "clean", "restart", "resubmit", "refresh", "auth.renew"} {
+	for _, verb := range []string{"status", "list", "show", "watch", "cancel", "clean", "restart", "resubmit", "refresh"} {
 		list = append(list, kindOf[jobsDocument](verb, 2, verb+": the jobs as they are recorded afterwards"))
 	}
-	return list
+	return append(list, kindOf[jobsDocument]("auth.renew", 2, "auth renew, auth watch: the jobs as they are recorded afterwards; of watch one document for each round"))
 }
 
 // toolDocuments are those of the verbs about descriptions, credentials, settings and records.
@@ -86,7 +86,7 @@ func toolDocuments() []Documented {
 // siteDocuments are those of the verbs for sites, and of the simulators.
 func siteDocuments() []Documented {
 	return []Documented{
-		kindOf[servingDocument]("serving", 1, "cache serve, manager serve, agent queues, run, wiki serve, scheduler serve: where it listens, once it does"),
+		kindOf[servingDocument]("serving", 1, "cache serve, manager serve, agent queues, agent run, agent wiki serve, scheduler serve: where it listens, once it does"),
 		kindOf[environmentsDocument]("env.list", 2, "env list"),
 		kindOf[pushDocument]("env.push", 2, "env push: the image as other sites import it"),
 		kindOf[imageDocument]("env.image", 2, "env build, import: the image and its definition"),
@@ -101,6 +101,10 @@ func siteDocuments() []Documented {
 		kindOf[managerTree]("manager.tree", 1, "manager show --tree"),
 		kindOf[budgetDocument]("budget", 2, "budget"),
 		kindOf[scheduler.Reasons]("scheduler.explain", 2, "scheduler explain"),
+		kindOf[checklistDocument]("scheduler.doctor", 1, "scheduler doctor: what was looked at, and whether it is as it should be"),
+		kindOf[drainDocument]("scheduler.drain", 1, "scheduler drain: whether the cluster is closed for bookings now"),
+		kindOf[initDocument]("scheduler.init", 1, "scheduler init: the files that were written"),
+		kindOf[checklistDocument]("agent.doctor", 1, "agent doctor: what was looked at, and whether it is as it should be"),
 		kindOf[vresDocument]("agent.vres", 1, "agent vres: one document for each look"),
 		kindOf[eventDocument]("agent.schedule", 2, "agent schedule: one document for each decision"),
 		kindOf[shown]("sim.queue.show", 2, "sim queue --show"),
@@ -227,6 +231,19 @@ type imageDocument struct {
 	Image      string `json:"image"`
 	Digest     string `json:"digest"`
 	Definition string `json:"definition"` // the file
+}
+
+// drainDocument is a cluster that was closed for bookings, or opened.
+type drainDocument struct {
+	Cluster string `json:"cluster"`
+	Drained bool   `json:"drained"`
+}
+
+// initDocument is what a scheduler was begun with.
+type initDocument struct {
+	Config   string   `json:"config"`
+	Database string   `json:"database"` // without its password
+	Wrote    []string `json:"wrote"`    // files that were not there before
 }
 
 type pushDocument struct {

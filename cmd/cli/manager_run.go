@@ -1,16 +1,20 @@
 package cli
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -100,9 +104,10 @@ func runManagerRun(ctx context.Context, d *deps, f managerRunOptions, argv []str
 	one := own() // for as long as it runs: passports are checked by the certificate of the connection that brings them
 	cfg := daemon.TLS(func() *tls.Certificate { return one }, authorities)
 	b := &daemon.Broker{Name: f.name, Manager: f.via, Client: daemon.Client(cfg), Own: *one, Lease: f.lease, Log: daemonLog(d)}
+	documents := &whole{out: d.env.Out}
 	b.Start = func(ctx context.Context, j managers.Job, system string) error {
 		fmt.Fprintf(d.env.Err, "%s: at %s\n", j.ID, system)
-		return startAt(ctx, d, list[j.ID], j.Need, system)
+		return startAt(ctx, d, list[j.ID], j.Need, system, documents)
 	}
 	listen, err := listenAt(f.name, f.listen)
 	if err != nil {
@@ -118,7 +123,9 @@ func runManagerRun(ctx context.Context, d *deps, f managerRunOptions, argv []str
 	for _, id := range slices.Sorted(maps.Keys(list)) {
 		jobs = append(jobs, managers.Job{ID: id, Need: list[id].need, Priority: f.priority})
 	}
-	return brokerFailures(b.Run(ctx, jobs), len(jobs))
+	failed := b.Run(ctx, jobs)
+	d.said = documents.some
+	return brokerFailures(failed, len(jobs))
 }
 
 // sayInterrupted lets whoever is at the terminal wait for the jobs that run, for as long as they take.
@@ -152,8 +159,22 @@ func brokerFailures(failed map[managers.ID]error, of int) error {
 	return errors.Join(errs...)
 }
 
-// startAt starts a job at one system, by this very binary.
-func startAt(ctx context.Context, d *deps, h handedJob, need managers.Resources, system string) error {
+// whole writes the documents of several jobs one after the other.
+type whole struct {
+	mu   sync.Mutex
+	out  io.Writer
+	some bool // something was written
+}
+
+func (w *whole) Write(text []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.some = true
+	return w.out.Write(text)
+}
+
+// startAt starts a job at one system, by this very binary: what it prints is shown as it comes, or what it tells in documents when it has ended.
+func startAt(ctx context.Context, d *deps, h handedJob, need managers.Resources, system string, documents io.Writer) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -163,7 +184,17 @@ func startAt(ctx context.Context, d *deps, h handedJob, need managers.Resources,
 	if h.argv == nil {
 		cmd.Stdin = strings.NewReader(h.jdl)
 	}
-	return cmd.Run()
+	if !d.json {
+		return cmd.Run()
+	}
+	var told bytes.Buffer
+	cmd.Stdout = &told
+	err = cmd.Run()
+	if told.Len() > 0 {
+		_, wrong := documents.Write(told.Bytes())
+		err = cmp.Or(err, wrong)
+	}
+	return err
 }
 
 // siteArgs are the arguments that start a job at one system, a command with all that it asked the tree for;
@@ -173,6 +204,9 @@ func (h handedJob) siteArgs(d *deps, need managers.Resources, system string) (ar
 		if g.value != "" {
 			args = append(args, g.flag, g.value)
 		}
+	}
+	if d.json {
+		args = append(args, "--json")
 	}
 	if h.argv == nil {
 		return append(args, "submit", "--via", "", "--wait", "--site", system, "-")

@@ -169,8 +169,14 @@ func openSchedulerFile(d *deps, file string) (schedulerConfig, *scheduler.Store,
 	return c, s, nil
 }
 
+// schedulerInitOptions are those of grid scheduler init.
+type schedulerInitOptions struct {
+	database         string // of a new configuration
+	restored, newKey bool
+}
+
 func schedulerInitCmd(d *deps, file *string) *cobra.Command {
-	database, restored, newKey := "", false, false
+	var f schedulerInitOptions
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Make a configuration, a key and the database, or bring the database up to date",
@@ -188,34 +194,11 @@ before is lost: users delegate their proxies anew.`,
 		Example: `  grid scheduler init --file /etc/grid/scheduler.toml --database postgres://grid@db/grid
   grid scheduler init --file /etc/grid/scheduler.toml --restored`,
 		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := runSchedulerInit(d, *file, database); err != nil {
-				return err
-			}
-			c, s, err := openSchedulerFile(d, *file)
-			if err != nil {
-				return err
-			}
-			defer s.Close()
-			if err := s.Migrate(cmd.Context()); err != nil {
-				return err
-			}
-			if newKey {
-				err = scheduler.TakeKey(cmd.Context(), s)
-			}
-			if err = cmp.Or(err, checkKey(cmd.Context(), c, s)); err != nil {
-				return err
-			}
-			fmt.Fprintf(d.env.Err, "grid: the database is up to date\n")
-			if restored {
-				return s.Restored(cmd.Context(), d.env.Now())
-			}
-			return nil
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return runSchedulerInit(cmd.Context(), d, *file, f) },
 	}
-	cmd.Flags().StringVar(&database, "database", "sqlite:scheduler.db", "for a new configuration: sqlite:`FILE`, or postgres://USER@HOST/NAME")
-	cmd.Flags().BoolVar(&restored, "restored", false, "the database is an older copy, brought back")
-	cmd.Flags().BoolVar(&newKey, "new-key", false, "the key of before is lost: what was encrypted with it is given up")
+	cmd.Flags().StringVar(&f.database, "database", "sqlite:scheduler.db", "for a new configuration: sqlite:`FILE`, or postgres://USER@HOST/NAME")
+	cmd.Flags().BoolVar(&f.restored, "restored", false, "the database is an older copy, brought back")
+	cmd.Flags().BoolVar(&f.newKey, "new-key", false, "the key of before is lost: what was encrypted with it is given up")
 	return cmd
 }
 
@@ -228,29 +211,65 @@ func checkKey(ctx context.Context, c schedulerConfig, s *scheduler.Store) error 
 	return err
 }
 
-// runSchedulerInit writes what is not there yet.
-func runSchedulerInit(d *deps, file, database string) error {
+func runSchedulerInit(ctx context.Context, d *deps, file string, f schedulerInitOptions) error {
+	wrote, err := schedulerFiles(d, file, f.database)
+	if err != nil {
+		return err
+	}
+	c, s, err := openSchedulerFile(d, file)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if err := s.Migrate(ctx); err != nil {
+		return err
+	}
+	if f.newKey {
+		err = scheduler.TakeKey(ctx, s)
+	}
+	if err = cmp.Or(err, checkKey(ctx, c, s)); err != nil {
+		return err
+	}
+	fmt.Fprintf(d.env.Err, "grid: the database is up to date\n")
+	if f.restored {
+		err = s.Restored(ctx, d.env.Now())
+	}
+	if err == nil && d.json {
+		err = printJSON(d, "scheduler.init", initDocument{abs(d, file), scheduler.Redacted(c.Database), wrote})
+	}
+	return err
+}
+
+// schedulerFiles writes what is not there yet, and returns which files.
+func schedulerFiles(d *deps, file, database string) (wrote []string, err error) {
 	path := abs(d, file)
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	write := func(path, text string) error {
+		err := writeNew(path, text)
+		if err == nil {
+			wrote = append(wrote, path)
+		}
 		return err
 	}
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		token := scheduler.NewKey()
+		token, beside := scheduler.NewKey(), filepath.Join(dir, "admin.token")
 		text := fmt.Sprintf(firstConfig, database, scheduler.HashToken(token))
-		if err := writeNew(path, text); err != nil {
-			return err
+		if err := write(path, text); err != nil {
+			return nil, err
 		}
-		if err := writeNew(filepath.Join(dir, "admin.token"), token+"\n"); err != nil {
-			return err
+		if err := write(beside, token+"\n"); err != nil {
+			return nil, err
 		}
-		fmt.Fprintf(d.env.Err, "grid: wrote %s, and the administrator's token to %s\n", path, filepath.Join(dir, "admin.token"))
+		fmt.Fprintf(d.env.Err, "grid: wrote %s, and the administrator's token to %s\n", path, beside)
 	}
-	err := writeNew(filepath.Join(dir, "scheduler.key"), scheduler.NewKey()+"\n")
+	err = write(filepath.Join(dir, "scheduler.key"), scheduler.NewKey()+"\n")
 	if errors.Is(err, os.ErrExist) {
-		return nil
+		err = nil
 	}
-	return err
+	return wrote, err
 }
 
 // writeNew writes a secret to a file that is not there.
@@ -293,8 +312,11 @@ func schedulerDrainCmd(d *deps) *cobra.Command {
 		Args:    usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			err := callScheduler(cmd.Context(), d, to, "drain", "POST", "/v1/clusters/"+url.PathEscape(args[0])+"/drain", map[string]bool{"drain": !open}, nil)
-			if err != nil || d.json {
+			if err != nil {
 				return err
+			}
+			if d.json {
+				return printJSON(d, "scheduler.drain", drainDocument{args[0], !open})
 			}
 			said := "nothing more is booked there; what is booked or runs goes on"
 			if open {

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -36,18 +35,11 @@ func runSchedulerDoctor(ctx context.Context, d *deps, file string) error {
 	defer store.Close()
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	bad := 0
-	say := func(ok bool, format string, args ...any) {
-		mark := "ok   "
-		if !ok {
-			mark = "WRONG"
-			bad++
-		}
-		fmt.Fprintf(d.env.Out, "%s %s\n", mark, fmt.Sprintf(format, args...))
-	}
+	l := &checklist{d: d}
+	say := l.say
 	if err := store.Check(ctx); err != nil {
 		say(false, "database: %v", err)
-		return &exitError{exitFailed, errReported}
+		return l.end("scheduler.doctor")
 	}
 	say(true, "database %s, schema of this program", scheduler.Redacted(c.Database))
 	if err := checkKey(ctx, c, store); err != nil {
@@ -71,10 +63,7 @@ func runSchedulerDoctor(ctx context.Context, d *deps, file string) error {
 	doctorIssuers(ctx, c, say)
 	doctorEnds(d, c, say)
 	doctorClusters(ctx, d, c, store, say)
-	if bad > 0 {
-		return &exitError{exitFailed, errReported}
-	}
-	return nil
+	return l.end("scheduler.doctor")
 }
 
 // doctorClock compares the clock with the database's.

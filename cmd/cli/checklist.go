@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"fmt"
+)
+
+// checklist is what a doctor has looked at. It is told as it goes, or at the end in one document.
+type checklist struct {
+	d    *deps
+	done []checkedLine
+}
+
+// checkedLine is one thing that a doctor has looked at.
+type checkedLine struct {
+	OK   bool   `json:"ok"`
+	Text string `json:"text"`
+}
+
+// checklistDocument is what a doctor has found, in the order in which it looked.
+type checklistDocument struct {
+	OK     bool          `json:"ok"` // everything is
+	Checks []checkedLine `json:"checks"`
+}
+
+// say notes whether something is as it should be.
+func (l *checklist) say(ok bool, format string, args ...any) {
+	line := checkedLine{ok, fmt.Sprintf(format, args...)}
+	l.done = append(l.done, line)
+	if l.d.json {
+		return
+	}
+	mark := "ok   "
+	if !ok {
+		mark = "WRONG"
+	}
+	fmt.Fprintf(l.d.env.Out, "%s %s\n", mark, line.Text)
+}
+
+// try notes what came of something, with the error where it failed.
+func (l *checklist) try(err error, format string, args ...any) {
+	if err == nil {
+		l.say(true, format, args...)
+		return
+	}
+	l.say(false, "%s: %v", fmt.Sprintf(format, args...), err)
+}
+
+// end prints the document, and is the error where anything is wrong.
+func (l *checklist) end(verb string) error {
+	doc := checklistDocument{OK: true, Checks: l.done}
+	for _, line := range l.done {
+		doc.OK = doc.OK && line.OK
+	}
+	if l.d.json {
+		if err := printJSON(l.d, verb, doc); err != nil {
+			return err
+		}
+	}
+	if !doc.OK {
+		return &exitError{exitFailed, errReported}
+	}
+	return nil
+}
