@@ -29,7 +29,7 @@ func OpenCopy(dir string, now func() time.Time) (*SQLite, error) {
 				s, err = openFile(temp, now)
 			}
 			if err == nil {
-				s.temp = temp
+				s.temp, s.dir = temp, dir // what is told is of the records
 				return s, nil
 			}
 			os.RemoveAll(temp)
@@ -42,7 +42,7 @@ func OpenCopy(dir string, now func() time.Time) (*SQLite, error) {
 // copies begins the names of copies; the process that has it follows.
 const copies = "grid-records-"
 
-// discardKilled removes directories of processes that were killed: their names are a
+// discardKilled removes files and directories of processes that were killed: their names are a
 // word that ends in "-", the process and more.
 func discardKilled(dir, word string) {
 	left, _ := filepath.Glob(filepath.Join(dir, word+"*"))

@@ -5,9 +5,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
+	"gridbroker/durable"
 	"gridbroker/durable/sqlite"
 )
 
@@ -142,17 +144,32 @@ func intact(ctx context.Context, tx *sql.Tx, dir string) error {
 }
 
 // Backup writes a copy of all records to a new file, readable for its owner
-// only, while others work.
-func (s *SQLite) Backup(ctx context.Context, path string) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+// only, while others work. It is there when it is whole, and on disk.
+func (s *SQLite) Backup(ctx context.Context, path string) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("copy job records to %s: %w", path, err)
+		}
+	}()
+	dir, word := filepath.Dir(path), filepath.Base(path)+".new-"
+	discardKilled(dir, word)
+	if _, err := os.Lstat(path); err == nil {
+		return fs.ErrExist
+	}
+	temp, err := os.MkdirTemp(dir, fmt.Sprintf("%s%d-*", word, os.Getpid()))
 	if err != nil {
 		return err
 	}
-	f.Close()
-	if _, err := s.db.ExecContext(ctx, "VACUUM INTO ?", path); err != nil {
-		os.Remove(path)
-		s.tell(&err)
-		return fmt.Errorf("copy job records to %s: %w", path, err)
+	defer os.RemoveAll(temp)
+	whole := filepath.Join(temp, "jobs.db")
+	if err := os.WriteFile(whole, nil, 0o600); err != nil {
+		return err
 	}
-	return nil
+	if _, err := s.db.ExecContext(ctx, "VACUUM INTO ?", whole); err != nil {
+		if sqlite.Ruined(err) {
+			s.tell(&err)
+		}
+		return sqlite.Explain(whole, err) // nothing is written but the copy
+	}
+	return durable.Rename(whole, path)
 }

@@ -78,9 +78,14 @@ type Rebuilt struct {
 // database any more or has pages that cannot be read. It is set aside beside them;
 // what can be read of it they have, and of a backup, "" where there is none, the
 // rest. What neither knows may have happened since: the jobs are followed where
-// they are, and none is sent again by itself.
+// they are, and none is sent again by itself. Nobody opens the records meanwhile.
 func Rebuild(ctx context.Context, dir, backup string, now func() time.Time) (out *Rebuilt, err error) {
-	temp, err := os.MkdirTemp(dir, "rebuild-*")
+	done, err := oneAtATime(dir)
+	if err != nil {
+		return nil, fmt.Errorf("job records: %w", err)
+	}
+	defer done()
+	temp, err := os.MkdirTemp(dir, rebuilding+"*")
 	if err != nil {
 		return nil, fmt.Errorf("job records: %w", err)
 	}
@@ -95,18 +100,38 @@ func Rebuild(ctx context.Context, dir, backup string, now func() time.Time) (out
 	if err != nil && backup != "" {
 		err = fmt.Errorf("backup %s: %w", backup, err)
 	}
+	if err == nil {
+		err = durable.Rename(filepath.Join(temp, "jobs.db"), filepath.Join(dir, rebuilt))
+	}
 	if err != nil {
 		return nil, err
 	}
-	done, err := oneAtATime(dir)
+	out.Aside, err = finish(dir, now())
+	return out, err
+}
+
+const (
+	rebuilding = "rebuild-"    // begins the names of directories in which records are made anew
+	rebuilt    = "jobs.db.new" // such records, when they are whole: from then on they are the records
+)
+
+// finish brings a Rebuild to its end, one that was killed, too: records that were made anew come to their place, and what
+// is there gets another name, its log included. It is called by whoever is alone with the directory.
+func finish(dir string, now time.Time) (aside string, err error) {
+	left, _ := filepath.Glob(filepath.Join(dir, rebuilding+"*"))
+	for _, temp := range left {
+		os.RemoveAll(temp)
+	}
+	if _, err := os.Lstat(filepath.Join(dir, rebuilt)); err != nil {
+		return "", nil
+	}
+	if aside, err = setAside(dir, now); err == nil {
+		err = durable.Rename(filepath.Join(dir, rebuilt), filepath.Join(dir, "jobs.db"))
+	}
 	if err != nil {
-		return nil, fmt.Errorf("job records: %w", err)
+		return "", fmt.Errorf("job records: %w", err)
 	}
-	defer done()
-	if out.Aside, err = setAside(dir, now()); err != nil {
-		return nil, fmt.Errorf("job records: %w", err)
-	}
-	return out, durable.Rename(filepath.Join(temp, "jobs.db"), filepath.Join(dir, "jobs.db"))
+	return aside, nil
 }
 
 // take makes the records in TEMP, of a backup or new, fit to go on with, with what
@@ -150,16 +175,9 @@ func setAside(dir string, now time.Time) (aside string, err error) {
 			break
 		}
 	}
-	// The file stays in its place until another takes it at once: who is killed here leaves what was there, and not
-	// nothing, which would be taken for the records of one who has no jobs.
-	path := filepath.Join(dir, "jobs.db")
-	if os.Link(path, aside) != nil { // a directory, or a file system without links
-		if err := os.Rename(path, aside); err != nil {
-			return "", err
-		}
-	}
-	for _, part := range []string{"-wal", "-shm"} {
-		if err := os.Rename(path+part, aside+part); err != nil && !errors.Is(err, os.ErrNotExist) {
+	for _, part := range []string{"", "-wal", "-shm"} {
+		path := filepath.Join(dir, "jobs.db") + part
+		if err := os.Rename(path, aside+part); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return "", err
 		}
 	}

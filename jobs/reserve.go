@@ -14,13 +14,17 @@ const (
 	reserveJob  = 8 << 10
 )
 
+// reserved begins the names of what is set aside; the process that has it follows.
+const reserved = "jobs.db.reserve-"
+
 // fileReserve is a file that is there to be removed.
 type fileReserve struct{ path string }
 
 // Reserve implements Store: it writes a file of the size needed. What is freed
 // when it is removed is there for the records.
 func (s *SQLite) Reserve(jobs int) (Reserve, error) {
-	f, err := os.CreateTemp(s.dir, "jobs.db.reserve-")
+	discardKilled(s.dir, reserved)
+	f, err := os.CreateTemp(s.dir, fmt.Sprintf("%s%d-*", reserved, os.Getpid()))
 	if err != nil {
 		return nil, fmt.Errorf("job records: %w", err)
 	}

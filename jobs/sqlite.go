@@ -91,6 +91,9 @@ func openFile(dir string, now func() time.Time) (*SQLite, error) {
 		return nil, fmt.Errorf("job records: %w", err)
 	}
 	defer done()
+	if _, err := finish(dir, now()); err != nil {
+		return nil, err
+	}
 	if emptied(dir) {
 		return nil, &RuinedError{path, errEmptied}
 	}

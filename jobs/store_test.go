@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -279,5 +280,30 @@ func TestStatusWritesWhatHasChanged(t *testing.T) {
 	}
 	if again, err := b.Store.Find(context.Background(), []string{rs[0].ID}); err != nil || again[0].State != plugins.Done || again[0].Host != "n2" {
 		t.Errorf("%+v %v", again, err)
+	}
+}
+
+// What a process that was killed had set aside is free when the next one sends, and what a living one has is not.
+func TestReserveOfTheDead(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	ended := exec.Command("true")
+	if err := ended.Run(); err != nil {
+		t.Fatal(err)
+	}
+	dead, living := fmt.Sprintf("jobs.db.reserve-%d-1", ended.Process.Pid), fmt.Sprintf("jobs.db.reserve-%d-1", os.Getppid())
+	for _, name := range []string{dead, living} {
+		write(t, filepath.Join(dir, name), []byte("x"))
+	}
+	space, err := s.Reserve(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "jobs.db.reserve-*")); len(left) != 2 {
+		t.Errorf("beside its own: %v", left)
+	}
+	space.Free()
+	if left, _ := filepath.Glob(filepath.Join(dir, "jobs.db.reserve-*")); len(left) != 1 || filepath.Base(left[0]) != living {
+		t.Errorf("%v", left)
 	}
 }

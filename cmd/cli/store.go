@@ -24,13 +24,16 @@ cannot be read is named by the verbs that meet it, and the others go on.`,
 	return cmd
 }
 
-// withRecords opens the job records alone.
-func withRecords(d *deps, cmd *cobra.Command, do func(context.Context, *jobs.SQLite) error) error {
+// reading opens the job records alone, or a copy of them where they cannot be written.
+func reading(d *deps, cmd *cobra.Command, do func(context.Context, *jobs.SQLite) error) error {
 	c, err := loadConfig(d)
 	if err != nil {
 		return err
 	}
 	s, err := openRecords(d, c)
+	if err != nil && jobs.Unwritable(err) {
+		s, err = openRecordsCopy(d, c, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -45,7 +48,7 @@ func storeCheckCmd(d *deps) *cobra.Command {
 		Example: "  grid store check",
 		Args:    usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withRecords(d, cmd, func(ctx context.Context, s *jobs.SQLite) error {
+			return reading(d, cmd, func(ctx context.Context, s *jobs.SQLite) error {
 				h, err := s.Check(ctx)
 				if err != nil {
 					return err
@@ -100,16 +103,7 @@ grid follow before.`,
   grid store repair --backup ~/jobs-2026-11-21.db && grid adopt --dry-run https://ce.example.org/arex local:`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			err := withRecords(d, cmd, func(ctx context.Context, s *jobs.SQLite) error {
-				if h, err := s.Check(ctx); err == nil && h.Well() && backup != "" {
-					return usageError(errors.New("the records can be read: --backup is for those that cannot"))
-				}
-				aside, err := s.Repair(ctx)
-				if err != nil {
-					return err
-				}
-				return storeRepaired(d, asideDocument{Aside: aside})
-			})
+			err := storeRepair(cmd.Context(), d, backup)
 			if _, ruined := errors.AsType[*jobs.RuinedError](err); !ruined {
 				return err
 			}
@@ -119,6 +113,27 @@ grid follow before.`,
 	}
 	cmd.Flags().StringVar(&backup, "backup", "", "take over the records of this `FILE` of grid store backup, where the file of the records is no database any more")
 	return cmd
+}
+
+// storeRepair repairs records in their place.
+func storeRepair(ctx context.Context, d *deps, backup string) error {
+	c, err := loadConfig(d)
+	if err != nil {
+		return err
+	}
+	s, err := openRecords(d, c)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if h, err := s.Check(ctx); err == nil && h.Well() && backup != "" {
+		return usageError(errors.New("the records can be read: --backup is for those that cannot"))
+	}
+	aside, err := s.Repair(ctx)
+	if err != nil {
+		return err
+	}
+	return storeRepaired(d, asideDocument{Aside: aside})
 }
 
 func storeRebuild(ctx context.Context, d *deps, backup string) error {
@@ -179,7 +194,7 @@ func storeBackupCmd(d *deps) *cobra.Command {
 		Example: "  grid store backup ~/jobs-2026-11-21.db",
 		Args:    usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withRecords(d, cmd, func(ctx context.Context, s *jobs.SQLite) error {
+			return reading(d, cmd, func(ctx context.Context, s *jobs.SQLite) error {
 				path := abs(d, args[0])
 				if err := s.Backup(ctx, path); err != nil || !d.json {
 					return err
