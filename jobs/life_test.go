@@ -37,22 +37,26 @@ func inState(st plugins.State) *Record {
 	return r
 }
 
-// to is what an event makes of jobs in some states; in all others it cannot
-// happen.
-func TestLife(t *testing.T) {
-	same := plugins.State("same")
+// lifeCase is what an event makes of jobs in some states; in all others it
+// cannot happen.
+type lifeCase struct {
+	name  string
+	event Event
+	from  []plugins.State
+	to    plugins.State
+}
+
+// same is the state that the job was in.
+const same = plugins.State("same")
+
+func lifeCases() []lifeCase {
 	every := allStates[1:]
 	at := []plugins.State{plugins.Accepted, plugins.Preparing, plugins.Queued, plugins.Running, plugins.Held, plugins.Finishing}
 	over := []plugins.State{plugins.Done, plugins.Failed, plugins.Cancelled, plugins.Lost}
 	seen := func(st plugins.Status) Event { return Seen{Status: st, At: clock.Reading{Start: "s"}} }
 	late := clock.Reading{Start: "s", Up: SettleTime}
 	one := func(s plugins.State) []plugins.State { return []plugins.State{s} }
-	for _, c := range []struct {
-		name  string
-		event Event
-		from  []plugins.State
-		to    plugins.State
-	}{
+	return []lifeCase{
 		{"recorded", Recorded{}, one(""), plugins.Intended},
 		{"planned", Planned{}, one(plugins.Intended), same},
 		{"kept back", KeptBack{At: "b"}, one(plugins.Intended), same},
@@ -93,7 +97,13 @@ func TestLife(t *testing.T) {
 		{"vanished", Vanished{}, every, plugins.Lost},
 		{"restarted", Restarted{}, one(plugins.Failed), plugins.Accepted},
 		{"not restarted", NotRestarted{Was: &Record{State: plugins.Failed}}, one(plugins.Accepted), plugins.Failed},
-	} {
+	}
+}
+
+// Each event makes of a job what its case says, and in other states it cannot happen.
+func TestLife(t *testing.T) {
+	at := taken
+	for _, c := range lifeCases() {
 		for _, st := range allStates {
 			if c.name == "cancel" && st == plugins.Intended || c.name == "cancel before" && (st == plugins.Submitting || slices.Contains(at, st)) {
 				continue // the other line's
