@@ -16,7 +16,7 @@ import (
 func TestSlurmPass(t *testing.T) {
 	testbed.Computes(t)
 	var all compared
-	for seed := range uint64(120) {
+	for seed := range uint64(240) {
 		all.passes(t, seed)
 	}
 	t.Logf("%+v", all)
@@ -48,20 +48,8 @@ func (c *compared) passes(t *testing.T, seed uint64) {
 	case 3:
 		tasks(rng, s.Jobs)
 	}
-	p := Slurm{Window: time.Duration(1+rng.IntN(30)) * time.Hour, Recent: seed%2 == 0, Resolution: []time.Duration{0, time.Second, 7 * time.Minute}[rng.IntN(3)]}
-	if rng.IntN(4) == 0 {
-		p.WindowLinear = time.Duration(1+rng.IntN(900)) * time.Second
-	}
-	switch rng.IntN(5) {
-	case 0:
-		p.MaxJobTest = 1 + rng.IntN(20)
-	case 1:
-		p.MaxJobUser = 1 + rng.IntN(4)
-	case 2:
-		p.MaxJobStart = 1 + rng.IntN(2)
-	case 3:
-		p.NodeSpace, p.MaxJobUser = 1+rng.IntN(30), rng.IntN(3)
-	}
+	p := slurmParameters(rng, s.Jobs)
+	p.Recent = seed%2 == 0
 	run := passing(t, s, p, seed)
 	for range 25 {
 		if run.m.wait == 0 || run.clock.next() == never {
@@ -71,6 +59,38 @@ func (c *compared) passes(t *testing.T, seed uint64) {
 		run.step()
 		happens(rng, run)
 	}
+}
+
+// slurmParameters draws some; where priorities count jobs get some.
+func slurmParameters(rng *rand.Rand, jobs []Job) Slurm {
+	p := Slurm{Window: time.Duration(1+rng.IntN(30)) * time.Hour, Resolution: []time.Duration{0, time.Second, 7 * time.Minute}[rng.IntN(3)]}
+	if rng.IntN(4) == 0 {
+		p.WindowLinear = time.Duration(1+rng.IntN(900)) * time.Second
+	}
+	switch rng.IntN(10) {
+	case 5:
+		p.MaxJobPart, p.MaxJobUser = 1+rng.IntN(12), rng.IntN(2)*rng.IntN(4)
+	case 6:
+		p.MaxJobUserPart, p.MaxJobPart = 1+rng.IntN(3), rng.IntN(2)*rng.IntN(9)
+	case 7:
+		p.MinAgeReserve = time.Duration(1+rng.IntN(60)) * time.Second
+	case 8:
+		p.PartCountReserve, p.MinPrioReserve = 1+rng.IntN(6), float64(rng.IntN(3))
+		for i := range jobs {
+			jobs[i].Priority = float64(1 + rng.IntN(4))
+		}
+	case 9:
+		p.MaxArrayReserve = 1 + rng.IntN(3)
+	case 0:
+		p.MaxJobTest = 1 + rng.IntN(20)
+	case 1:
+		p.MaxJobUser = 1 + rng.IntN(4)
+	case 2:
+		p.MaxJobStart = 1 + rng.IntN(2)
+	case 3:
+		p.NodeSpace, p.MaxJobUser = 1+rng.IntN(30), rng.IntN(3)
+	}
+	return p
 }
 
 // tasks makes some jobs that wait ask for several processors of each node.

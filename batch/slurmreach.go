@@ -41,7 +41,7 @@ func (g ground) pass() {
 // bound notes which jobs the pass tries, and lets go of the places of others.
 func (g ground) bound() {
 	p, m, y := g.p, g.m, g.yard
-	if y.upto = allJobs(); len(p.yards) > 1 {
+	if y.upto = allJobs(); p.lazy(m) {
 		y.upto = p.queue.nth(p.MaxJobTest - 1)
 	}
 	n := len(y.held)
@@ -58,7 +58,7 @@ func (g ground) bound() {
 func (g ground) extend() {
 	p, m, y := g.p, g.m, g.yard
 	was := y.upto
-	if len(p.yards) < 2 || p.queue.nth(p.MaxJobTest-1) == was {
+	if p.queue.nth(p.MaxJobTest-1) == was {
 		return
 	}
 	if g.bound(); y.pending {
@@ -132,9 +132,7 @@ func (g ground) left() int {
 
 // more lists the jobs that are tried now that one has started.
 func (g ground) more(at place, longest int64) {
-	if len(g.p.yards) > 1 {
-		g.upto = g.p.queue.nth(g.p.MaxJobTest - 1)
-	}
+	g.upto = g.p.queue.nth(g.p.MaxJobTest - 1)
 	g.list(g.m.plan.(*nodePlan), at, g.upto, g.left(), longest)
 }
 

@@ -3,6 +3,7 @@ package batch
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -17,10 +18,13 @@ type slowPass struct {
 	runs    []slowStay
 	places  []slowStay
 	waiting []job
-	parked  []job           // of arrays that may have no more jobs running
-	users   map[int64]int   // jobs tried
-	arrays  map[int32]int   // places, by array
-	begins  map[int64]int64 // of the places, by job
+	parked  []job            // of arrays that may have no more jobs running
+	users   map[int64]int    // jobs tried
+	parts   map[int32]int    // the same, by partition
+	both    map[[2]int64]int // by user and partition
+	ahead   map[int32]int    // places, by partition
+	arrays  map[int32]int    // places, by array
+	begins  map[int64]int64  // of the places, by job
 	starts  []string
 	small   bool     // nodes with little room count: see nearby
 	stays   []string // the places, as a story tells them
@@ -35,7 +39,8 @@ type slowStay struct {
 }
 
 func newSlowPass(m *Machine) *slowPass {
-	s := &slowPass{p: m.policy.(*slurm), now: m.now, users: map[int64]int{}, arrays: map[int32]int{}, begins: map[int64]int64{}}
+	s := &slowPass{p: m.policy.(*slurm), now: m.now, begins: map[int64]int64{}}
+	s.count()
 	for i := range m.plan.(*nodePlan).nodes {
 		s.nodes = append(s.nodes, m.plan.(*nodePlan).nodes[i].have)
 	}
@@ -173,14 +178,33 @@ func slowWidest(free []int32, procs int32, least, most, each int) (list []share)
 	return list
 }
 
-// tries counts a job of a user; false: too many of them were tried, or of its array have
-// places.
+// count begins to count.
+func (s *slowPass) count() {
+	s.users, s.parts, s.both, s.arrays, s.ahead = map[int64]int{}, map[int32]int{}, map[[2]int64]int{}, map[int32]int{}, map[int32]int{}
+}
+
+// tries counts a job; false: too many of its user, partition or both were tried, or of its
+// array have places.
 func (s *slowPass) tries(j *job) bool {
-	if j.array > 0 && s.arrays[j.array] >= s.p.MaxArrayReserve {
+	both := [2]int64{j.User, int64(j.part)}
+	switch {
+	case j.array > 0 && s.arrays[j.array] >= s.p.MaxArrayReserve,
+		s.p.MaxJobUser > 0 && s.users[j.User] >= s.p.MaxJobUser,
+		s.p.MaxJobPart > 0 && s.parts[j.part] >= s.p.MaxJobPart,
+		s.p.MaxJobUserPart > 0 && s.both[both] >= s.p.MaxJobUserPart:
 		return false
 	}
 	s.users[j.User]++
-	return s.p.MaxJobUser == 0 || s.users[j.User] <= s.p.MaxJobUser
+	s.parts[j.part]++
+	s.both[both]++
+	return true
+}
+
+// reserves tells whether a job may have a place in the future: not the young, those of
+// little priority, and those behind the first of their partition.
+func (s *slowPass) reserves(j *job) bool {
+	return s.now-max(j.Submit, j.Begin) >= int64(s.p.MinAgeReserve.Seconds()) && math.Mod(s.p.priority(j, s.now), tier) >= s.p.MinPrioReserve &&
+		(s.p.PartCountReserve == 0 || s.ahead[j.part] < s.p.PartCountReserve)
 }
 
 // start lets a job run from now on.
@@ -191,10 +215,10 @@ func (s *slowPass) start(j *job, nodes []share) {
 
 // keep gives a job a place.
 func (s *slowPass) keep(j *job, from, to int64, nodes []share) {
-	if j.array > 0 {
+	if s.ahead[j.part]++; j.array > 0 {
 		s.arrays[j.array]++
 	}
-	s.places = append(s.places, slowStay{from: from, to: to, nodes: nodes})
+	s.places = append(s.places, slowStay{from: from, to: to, seq: j.seq, nodes: nodes})
 	s.stays = append(s.stays, stayed(s.now, from, to, nodes))
 }
 
@@ -225,7 +249,7 @@ func (s *slowPass) fine() {
 			s.start(j, s.beside(j, at, j.Limit))
 			started++
 			continue
-		case at < never:
+		case at < never && s.reserves(j):
 			s.keep(j, at, at+j.limit, nodes)
 		}
 		tried++
@@ -302,7 +326,7 @@ func (s *slowPass) charted() {
 func (s *slowPass) full(j *job, at int64, nodes []share) bool {
 	from, to := s.steps(at, at+j.Limit)
 	switch {
-	case at == never:
+	case at == never, !s.reserves(j):
 	case s.records() >= s.p.NodeSpace:
 		return true
 	case from < to:
@@ -310,6 +334,7 @@ func (s *slowPass) full(j *job, at int64, nodes []share) bool {
 		s.keep(j, from, to, nodes)
 	default:
 		s.arrays[j.array]++ // a place of no length is one nevertheless
+		s.ahead[j.part]++
 	}
 	return false
 }

@@ -1,0 +1,336 @@
+package batch
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gridbroker/testdata/testbed"
+)
+
+// slowRunner is a run of Slurm by nodes, from event to event: its main loop, and its passes
+// of backfill by the slow pass. Jobs end when they are believed to.
+type slowRunner struct {
+	*slowPass
+	state   State
+	belief  Belief
+	charts  bool
+	ends    map[int64]int64 // by seq
+	last    int64           // pass
+	since   int64           // the first time that something has happened; never: nothing has
+	sorted  int64
+	order   []float64 // priorities as they were worked out last, by place in the state
+	story   []string
+	younger []job // who may not begin yet
+}
+
+func newSlowRun(m *Machine, s State, b Belief) *slowRunner {
+	r := &slowRunner{slowPass: newSlowPass(m), state: s, belief: b, charts: m.policy.(*slurm).charts(), ends: map[int64]int64{}, last: -never, since: -never, sorted: -never}
+	slices.SortStableFunc(r.runs, func(a, b slowStay) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.seq, b.seq)) })
+	for i := range m.jobs {
+		switch j := &m.jobs[i]; {
+		case j.state == running:
+			r.ends[j.seq] = j.start + b.Run(&j.Task, m.now-j.start)
+		case j.gates > 0:
+			r.younger = append(r.younger, *j)
+		}
+	}
+	for i := range r.younger { // as those that wait
+		r.younger[i].limit = r.younger[i].rounded(&r.p.Slurm)
+	}
+	r.prioritize()
+	return r
+}
+
+// priority is a job's by the documents: its partition's tier, and what Slurm says, or the
+// weighted sum, with its age.
+func (r *slowRunner) priority(j *Job) float64 {
+	f := &r.p.Multifactor
+	i := slices.IndexFunc(r.state.Queues, func(q Queue) bool { return q.Name == j.Queue })
+	q := &r.state.Queues[i]
+	procs := 0
+	for _, n := range r.state.Nodes {
+		procs += n.CPUs
+	}
+	since := j.Submitted
+	if j.Begin.After(since) {
+		since = j.Begin
+	}
+	age := func(at int64) float64 {
+		return f.Age * float64(max(0, min(at-since.Unix(), int64(f.MaxAge.Seconds())))) / f.MaxAge.Seconds()
+	}
+	sum := j.Priority - age(r.state.Now.Unix())
+	if j.Priority == 0 {
+		size := float64(j.Procs) / float64(procs)
+		if f.FavorSmall {
+			size = 1 - size
+		}
+		sum = f.FairShare*f.Shares[j.User] + f.JobSize*size + f.Partition*q.Factor + f.QOS*f.QOSFactors[j.QOS]
+	}
+	return float64(q.Priority)*tier + math.Floor(sum+age(r.now)+1e-4)
+}
+
+// prioritize works out the priorities of all.
+func (r *slowRunner) prioritize() {
+	r.order = r.order[:0]
+	for i := range r.state.Jobs {
+		r.order = append(r.order, r.priority(&r.state.Jobs[i]))
+	}
+	r.sort()
+}
+
+func (r *slowRunner) sort() {
+	slices.SortFunc(r.waiting, func(a, b job) int {
+		return cmp.Or(cmp.Compare(r.order[b.ID], r.order[a.ID]), compareIDs(r.state.Jobs[a.ID].ID, r.state.Jobs[b.ID].ID))
+	})
+}
+
+// nodesOf are the nodes of a job's partition.
+func (r *slowRunner) nodesOf(j *job) (nodes []int) {
+	for n := range r.state.Nodes {
+		if slices.Contains(r.state.Nodes[n].Queues, r.state.Jobs[j.ID].Queue) {
+			nodes = append(nodes, n)
+		}
+	}
+	return nodes
+}
+
+// heads is the main loop.
+func (r *slowRunner) heads() {
+	done, shut := map[string]bool{}, map[int]bool{}
+	for i := 0; i < len(r.waiting); {
+		j := &r.waiting[i]
+		nodes := r.nodesOf(j)
+		if done[fmt.Sprint(nodes)] {
+			i++
+			continue
+		}
+		all := r.places
+		r.places = slices.DeleteFunc(slices.Clone(all), func(s slowStay) bool { return s.seq == j.seq })
+		for n := range shut {
+			r.places = append(r.places, slowStay{from: r.now, to: never, nodes: []share{{node: int32(n)}}})
+		}
+		fits := r.beside(j, r.now, j.limit) != nil
+		on := r.beside(j, r.now, j.Limit)
+		if r.places = all; fits {
+			r.begin(j, on)
+			continue
+		}
+		if done[fmt.Sprint(nodes)] = true; r.charts || r.p.Builtin {
+			for n := range r.nodes {
+				if j.Need.serves(int32(n)) {
+					shut[n] = true
+				}
+			}
+		}
+		i++
+	}
+}
+
+// begin starts a job that waits.
+func (r *slowRunner) begin(j *job, on []share) {
+	r.start(j, on)
+	r.left()
+}
+
+// left takes those that have started off those that wait, and notes when they end.
+func (r *slowRunner) left() {
+	for i := range r.waiting {
+		if j := &r.waiting[i]; slices.ContainsFunc(r.runs, func(s slowStay) bool { return s.seq == j.seq }) {
+			r.ends[j.seq] = r.now + r.belief.Run(&j.Task, 0)
+		}
+	}
+	gone := func(seq int64) bool { _, ok := r.ends[seq]; return ok }
+	r.waiting = slices.DeleteFunc(r.waiting, func(j job) bool { return gone(j.seq) })
+	r.places = slices.DeleteFunc(r.places, func(s slowStay) bool { return gone(s.seq) })
+	for _, line := range r.starts {
+		r.story = append(r.story, fmt.Sprint(r.now-r.state.Now.Unix(), " ", line))
+	}
+	r.starts = nil
+}
+
+// backfill is one pass.
+func (r *slowRunner) backfill() {
+	if r.last, r.since = r.now, never; r.p.Multifactor.Age > 0 && r.now >= r.sorted+300 {
+		r.sorted = r.now
+		r.prioritize()
+	}
+	r.count()
+	before := len(r.starts)
+	if r.places, r.stays = nil, nil; r.charts {
+		r.charted()
+		r.small, r.places = false, nil
+	} else {
+		r.fine()
+	}
+	if r.p.MaxJobStart > 0 && len(r.starts)-before >= r.p.MaxJobStart {
+		r.since = -never // the next pass goes on
+	}
+	r.left()
+}
+
+// wake is when backfill runs next.
+func (r *slowRunner) wake() int64 {
+	at := never
+	if r.p.Builtin || len(r.waiting) == 0 {
+		return at
+	}
+	interval := int64(r.p.Interval.Seconds())
+	if r.since < never {
+		at = max(r.last+interval, r.since+1, r.now)
+	}
+	for _, s := range r.places {
+		at = min(at, max(s.from, r.last+interval))
+	}
+	return at
+}
+
+// happened notes that something has.
+func (r *slowRunner) happened() { r.since = min(r.since, r.now) }
+
+// run goes from event to event up to a time: ends, then what may begin, then passes.
+func (r *slowRunner) run(until int64) {
+	for r.heads(); ; {
+		end, begin := -1, -1
+		for i, s := range r.runs {
+			if end < 0 || r.ends[s.seq] < r.ends[r.runs[end].seq] {
+				end = i
+			}
+		}
+		for i := range r.younger {
+			if begin < 0 || r.younger[i].Begin < r.younger[begin].Begin {
+				begin = i
+			}
+		}
+		at, pass := never, r.wake()
+		if end >= 0 {
+			at = r.ends[r.runs[end].seq]
+		}
+		if begin >= 0 {
+			pass = min(pass, r.younger[begin].Begin)
+		}
+		if min(at, pass) >= until {
+			return
+		}
+		if r.now = min(at, pass); at <= pass {
+			r.runs = slices.Delete(r.runs, end, end+1)
+			r.enter()
+			r.happened()
+			r.heads()
+			continue
+		}
+		pass = r.wake()
+		r.enter()
+		if r.heads(); pass <= r.now || r.wake() <= r.now {
+			r.backfill()
+		}
+	}
+}
+
+// enter lets those wait whose time has come.
+func (r *slowRunner) enter() {
+	for i := 0; i < len(r.younger); {
+		if r.younger[i].Begin > r.now {
+			i++
+			continue
+		}
+		j := r.younger[i]
+		r.order[j.ID] = r.priority(&r.state.Jobs[j.ID])
+		r.waiting, r.younger = append(r.waiting, j), slices.Delete(r.younger, i, i+1)
+		r.happened()
+	}
+	r.sort()
+}
+
+// TestSlurmRun holds runs of Slurm by nodes, as far ahead as bf_window, against slow
+// ones: what starts, in which order and where, by its main loop and by passes, charted
+// or not, with any of its parameters, where jobs end before their limits and where not.
+func TestSlurmRun(t *testing.T) {
+	testbed.Computes(t)
+	sum := runsCompared{}
+	for seed := range uint64(300) {
+		sum.run(t, seed)
+	}
+	for _, seed := range []uint64{4443, 5318} { // one that starts lets the first behind bf_max_job_test in
+		sum.run(t, seed)
+	}
+	t.Logf("%+v", sum)
+	if sum.charted < 1000 || sum.fine < 1000 {
+		t.Errorf("only %+v starts compared", sum)
+	}
+}
+
+// FuzzSlurmRun does so for any seed.
+func FuzzSlurmRun(f *testing.F) {
+	f.Add(uint64(1000))
+	f.Fuzz(func(t *testing.T, seed uint64) { new(runsCompared).run(t, seed) })
+}
+
+// runsCompared counts starts.
+type runsCompared struct{ charted, fine int }
+
+func (c *runsCompared) run(t *testing.T, seed uint64) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(seed, 71))
+	s := crowdedState(rng, 2+rng.IntN(9), 5+rng.IntN(40))
+	if s.Reservations = nil; seed%3 == 1 {
+		part(&s)
+	}
+	if seed%7 == 3 {
+		tasks(rng, s.Jobs)
+	}
+	p := slurmParameters(rng, s.Jobs)
+	p.Recent, p.Interval, p.fine, p.Builtin = rng.IntN(2) == 0, time.Duration(1+rng.IntN(120))*time.Second, rng.IntN(2) == 0, rng.IntN(12) == 0
+	prioritized(rng, &s, &p)
+	run := passing(t, s, p, seed)
+	run.m.starts = run.m.starts[:0]
+	f := Forecaster{Policy: Policy{Name: "slurm", Slurm: p}}
+	cl, err := newCluster(s, f.Policy, &f.users, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := []Belief{Estimate{}, halves{}}[seed/5%2]
+	run = cl.forward(b, nil)
+	until := s.Now.Unix() + int64(run.m.policy.(*slurm).Window.Seconds())
+	slow := newSlowRun(run.m, s, b)
+	slow.run(until)
+	var got []string
+	for j, ok := run.next(); ok && j.start < until; j, ok = run.next() {
+		got = append(got, fmt.Sprint(j.start-s.Now.Unix(), " start ", j.seq, j.shares))
+	}
+	if slow.charts {
+		c.charted += len(got)
+	} else {
+		c.fine += len(got)
+	}
+	if !slices.Equal(got, slow.story) {
+		t.Errorf("seed %d, charted %v, %+v: %s", seed, slow.charts, p, unlike(got, slow.story))
+	}
+}
+
+// prioritized gives jobs priorities, ages, and times before which they may not begin.
+func prioritized(rng *rand.Rand, s *State, p *Slurm) {
+	p.Multifactor = []Multifactor{{}, {Age: 1000, MaxAge: 2 * time.Hour}, {JobSize: 50, FavorSmall: rng.IntN(2) == 0, FairShare: 40, QOS: 9, Partition: 5}}[rng.IntN(3)]
+	p.Multifactor.Shares = map[string]float64{"u1": 0.3, "u2": 1, "u5": 0.7}
+	p.Multifactor.QOSFactors = map[string]float64{"q": 1}
+	s.Queues[0].Factor = float64(rng.IntN(2))
+	for i := range s.Jobs {
+		j := &s.Jobs[i]
+		if !j.Started.IsZero() {
+			continue
+		}
+		j.QOS = strings.Repeat("q", rng.IntN(2))
+		if p.Multifactor.Age > 0 {
+			j.Submitted = s.Now.Add(-time.Duration(rng.IntN(3*60)) * time.Minute)
+			j.Priority = float64(1 + rng.IntN(600))
+		}
+		if rng.IntN(9) == 0 {
+			j.Begin = s.Now.Add(time.Duration(rng.IntN(300)) * time.Minute)
+		}
+	}
+}
