@@ -34,6 +34,19 @@ type Withdrawer interface {
 	Withdraw(ctx context.Context, hs []Handle) []error
 }
 
+// Assigner is a back-end that runs no jobs: it finds each a place at some site, where its user starts it.
+type Assigner interface {
+	// Claim takes the places of those jobs that have got one, and tells that somebody is there to start them all. It
+	// returns one Claim per Handle, in the same order; what was claimed before is told again. Cancel gives a place back.
+	Claim(ctx context.Context, hs []Handle) []Claim
+}
+
+// Claim is where a job may begin.
+type Claim struct {
+	System string // name of the site; "": it has no place yet
+	Err    error  // it could not be asked about
+}
+
 // Finder looks up jobs whose submission had an uncertain outcome.
 type Finder interface {
 	// Find returns the handles of those of our ids that the endpoint has.

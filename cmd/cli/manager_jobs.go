@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"gridbroker/forecast/managers"
 	"gridbroker/jdl"
+	"gridbroker/plugins/tree"
 )
 
 // handedJob is what a tree of managers finds room for: a command, or a job in JDL.
@@ -75,21 +75,11 @@ func (f *managerRunOptions) described(file jobFile) (all []handedJob, err error)
 		return nil, fmt.Errorf("%d jobs: at most %d are handed in together", len(set.Jobs), mostHanded)
 	}
 	for _, j := range set.Jobs {
-		h := handedJob{need: needOf(j, f.tags), jdl: j.Text()}
+		h := handedJob{need: tree.NeedOf(j, f.tags...), jdl: j.Text()}
 		if err := h.need.Check(); err != nil {
 			return nil, fmt.Errorf("job %s: %w", j.Name, err)
 		}
 		all = append(all, h)
 	}
 	return all, nil
-}
-
-// needOf is what a description asks of the one system that a job runs at.
-func needOf(j *jdl.Job, tags []string) managers.Resources {
-	dem := j.Demand
-	slots := max(1, dem.Slots)
-	return managers.Resources{
-		CPUs: slots, GPUs: dem.GPUs, Memory: dem.Memory * int64(slots), Wall: int64((dem.WallTime + time.Second - 1) / time.Second),
-		Tags: managers.Tags(append(append([]string(nil), dem.RuntimeEnvironments...), tags...)...),
-	}
 }

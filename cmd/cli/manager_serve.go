@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 // managerServeOptions are those of grid manager serve.
 type managerServeOptions struct {
 	managerTLS
+	users                             managerUsers
 	name, listen, parent, system, dir string
 	metrics                           string
 	total                             managers.Resources
@@ -34,14 +36,22 @@ HTTP/2 over TLS; both sides show certificates of the authorities in --ca.
 
 The name is the URL at which the others reach this manager. The directory keeps
 assignments over crashes; it belongs to one process. Figures for Prometheus are told
-at --metrics, to this machine alone unless that names another address.`,
+at --metrics, to this machine alone unless that names another address.
+
+With --users the manager is the broker of ordinary users, too: they hand in jobs from
+anywhere with their grid proxy (grid submit --via tree://HOST:PORT), and start each where
+the tree has found room. Jobs and claims are kept in the directory. What a user sees and
+ends are his own jobs, by the subject of his certificate.`,
 		Example: `  grid manager serve --name https://root.example.org:7700 --dir /var/lib/grid/manager --cert host.pem --key host.key --ca grid.pem
   grid manager serve --name https://ce.example.org:7700 --parent https://root.example.org:7700 --system ce.example.org --cpus 128 \
+      --dir /var/lib/grid/manager --cert host.pem --key host.key --ca grid.pem
+  grid manager serve --name https://root.example.org:7700 --users :7701 --users-ca /etc/grid-security/certificates \
       --dir /var/lib/grid/manager --cert host.pem --key host.key --ca grid.pem`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runManagerServe(cmd.Context(), d, f) },
 	}
 	f.register(cmd)
+	f.users.register(cmd)
 	fl := cmd.Flags()
 	fl.StringVar(&f.name, "name", "", "`URL` at which others reach this manager: https://HOST:PORT")
 	fl.StringVar(&f.listen, "listen", "", "listen at `HOST:PORT` (default: host and port of the name)")
@@ -80,7 +90,7 @@ func (f *managerServeOptions) check() error {
 	case f.beat < 50*time.Millisecond || f.interval < 0 || f.maxAge < 0:
 		return errors.New("--beat, --interval or --max-age: too short")
 	}
-	return f.total.Check()
+	return cmp.Or(f.users.check(), f.total.Check())
 }
 
 func runManagerServe(ctx context.Context, d *deps, f managerServeOptions) error {
@@ -94,28 +104,34 @@ func runManagerServe(ctx context.Context, d *deps, f managerServeOptions) error 
 	if err := ownedDir(d, abs(d, f.dir)); err != nil {
 		return err
 	}
-	cfg, err := f.config(d)
+	own, authorities, err := f.read(d)
 	if err != nil {
 		return err
 	}
+	cfg := daemon.TLS(own, authorities)
 	rules := managers.Serving()
 	rules.Interval, rules.MaxAge = f.interval.Milliseconds(), f.maxAge.Milliseconds()
+	client := daemon.Client(cfg)
 	manager, err := daemon.New(ctx, daemon.Config{
 		Name: f.name, Parent: f.parent, System: f.system, Total: f.total, Rules: rules, Dir: abs(d, f.dir),
-		Client: daemon.Client(cfg), Authorities: cfg.RootCAs, Beat: f.beat, Log: daemonLog(d),
+		Client: client, Authorities: cfg.RootCAs, Beat: f.beat, Log: daemonLog(d),
 	})
 	if err != nil {
 		return err
 	}
-	stop, err := serveUntil(ctx, d, listen, cfg, manager.Handler())
+	h, stopUsers, err := f.users.begin(ctx, d, served{f.name, abs(d, f.dir), own, client, manager})
 	if err != nil {
 		return err
 	}
+	stop, err := serveUntil(ctx, d, listen, cfg, h)
+	if err != nil {
+		return errors.Join(err, stopUsers())
+	}
 	defer stop()
 	if err := serveMetrics(ctx, d, f.metrics, managerMetrics, manager.Figures()); err != nil {
-		return err
+		return errors.Join(err, stopUsers())
 	}
 	serving(d, "manager serve", listen, fmt.Sprintf("manager %s listens at %s", f.name, listen))
 	manager.Run()
-	return nil
+	return stopUsers()
 }

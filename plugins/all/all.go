@@ -10,6 +10,7 @@ import (
 	"gridbroker/plugins/htcondor"
 	"gridbroker/plugins/local"
 	"gridbroker/plugins/slurm"
+	"gridbroker/plugins/tree"
 	"gridbroker/plugins/wiki"
 )
 
@@ -43,6 +44,11 @@ func Backends() []plugins.Backend {
 			Name: "scheduler", Schemes: []string{central.Scheme, central.PlainScheme}, URLs: []string{"grid://scheduler:port"},
 			Interfaces: []string{central.Interface},
 			Open:       central.Open,
+		},
+		{
+			Name: "tree", Schemes: []string{tree.Scheme}, URLs: []string{"tree://manager:port"},
+			Interfaces: []string{tree.Interface},
+			Open:       tree.Open,
 		},
 		{
 			Name: "local", Schemes: []string{"local"}, URLs: []string{"local:"},

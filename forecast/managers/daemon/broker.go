@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -140,18 +141,27 @@ func (b *Broker) handOver(ctx context.Context, again []managers.Job) {
 }
 
 // Handler returns what the broker answers to managers.
-func (b *Broker) Handler() http.Handler {
+func (b *Broker) Handler() http.Handler { return BrokerHandler(b.answer, b.orders) }
+
+// BrokerHandler serves what managers ask a broker: its answer to an offer (/v1/offer), its orders upon a report (/v1/report).
+// An offer is a manager's of the host that the offer names.
+func BrokerHandler(answer func(Offer) Answer, orders func(Report) Orders) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/offer", func(w http.ResponseWriter, r *http.Request) {
 		var o Offer
-		if readBody(w, r, maxEnded, &o) {
-			writeBody(w, b.answer(o))
+		if !readBody(w, r, maxEnded, &o) {
+			return
 		}
+		if err := named(r.TLS, o.Manager); err != nil {
+			http.Error(w, fmt.Sprintf("manager %.200s: %v", o.Manager, err), http.StatusForbidden)
+			return
+		}
+		writeBody(w, answer(o))
 	})
 	mux.HandleFunc("POST /v1/report", func(w http.ResponseWriter, r *http.Request) {
 		var rep Report
 		if readBody(w, r, maxBody, &rep) {
-			writeBody(w, b.orders(rep))
+			writeBody(w, orders(rep))
 		}
 	})
 	return mux
@@ -179,9 +189,13 @@ func (b *Broker) start(j managers.Job, o Offer) {
 	b.mu.Lock()
 	b.jobs[j.ID].ended, b.jobs[j.ID].err = true, err
 	b.mu.Unlock()
-	// A manager that does not hear this learns it from the answer to its next report.
-	if err := call(context.Background(), b.Client, o.Manager+"/v1/ended", Ended{Job: j.ID}, &struct{}{}, callPatience); err != nil {
-		b.Log.Info("manager not told of an end", "job", j.ID, "manager", o.Manager, "cause", err)
+	TellEnded(context.Background(), b.Client, b.Log, o.Manager, j.ID)
+}
+
+// TellEnded tells a manager that a job of ours has ended. One that does not hear it learns it from the answer to its next report.
+func TellEnded(ctx context.Context, client *http.Client, log *slog.Logger, manager string, id managers.ID) {
+	if err := call(ctx, client, manager+"/v1/ended", Ended{Job: id}, &struct{}{}, callPatience); err != nil {
+		log.Info("manager not told of an end", "job", id, "manager", manager, "cause", err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"slices"
@@ -149,4 +150,19 @@ func (d *Daemon) submit(jobs []managers.Job) {
 			d.carryOut(d.manager.Submit(now(), j))
 		}
 	}
+}
+
+// HandIn takes jobs of a broker in this very process, with its certificate: their passports are signed and checked as those
+// of others are.
+func HandIn(d *Daemon, own *tls.Certificate, jobs []managers.Job) error {
+	for i := range jobs {
+		if err := seal(&jobs[i], own); err != nil {
+			return err
+		}
+		jobs[i].Papers.Chain = own.Certificate
+		if err := errors.Join(jobs[i].Check(), d.papers.check(&jobs[i])); err != nil {
+			return err
+		}
+	}
+	return d.Submit(jobs)
 }

@@ -1,0 +1,148 @@
+package desk
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"gridbroker/credential"
+	"gridbroker/forecast/turns"
+)
+
+// Interface is the desk's, as it calls itself.
+const Interface = "org.gridbroker.tree"
+
+// Bounds of what a user sends and has under way.
+const (
+	maxBody   = 4 << 20
+	maxListed = 1000 // jobs of one request
+	askAtOnce = 8
+	askWait   = 10 * time.Second
+)
+
+// API serves users over HTTPS.
+type API struct {
+	Desk  *Desk
+	Trust func() *credential.Trust // by whom users are believed now
+	turns turns.Turns
+}
+
+// keys are the names of a user's jobs.
+type keys struct {
+	Keys []string `json:"keys"`
+}
+
+// askedJobs and toldJobs are lists of jobs, of users and for them.
+type (
+	askedJobs struct {
+		Jobs []Asked `json:"jobs"`
+	}
+	toldJobs struct {
+		Jobs []Told `json:"jobs"`
+	}
+	greeting struct {
+		Interface string   `json:"interface"`
+		Versions  []string `json:"versions"`
+		Subject   string   `json:"subject"`
+		Manager   string   `json:"manager"`
+		Jobs      int      `json:"jobs"` // of this user that have not ended
+	}
+)
+
+// Handler answers users.
+func (a *API) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/ping", a.known(func(w http.ResponseWriter, _ *http.Request, who string) {
+		write(w, greeting{Interface, []string{"1"}, who, a.Desk.config.Manager, a.Desk.count(who)})
+	}))
+	mux.HandleFunc("POST /v1/jobs", a.known(func(w http.ResponseWriter, r *http.Request, who string) {
+		var in askedJobs
+		if read(w, r, &in, func() int { return len(in.Jobs) }) {
+			told, err := a.Desk.submit(who, in.Jobs)
+			answer(w, told, err)
+		}
+	}))
+	about := func(path string, do func(who string, keys []string) ([]Told, error)) {
+		mux.HandleFunc("POST "+path, a.known(func(w http.ResponseWriter, r *http.Request, who string) {
+			var in keys
+			if read(w, r, &in, func() int { return len(in.Keys) }) {
+				told, err := do(who, in.Keys)
+				answer(w, told, err)
+			}
+		}))
+	}
+	about("/v1/jobs/status", func(who string, keys []string) ([]Told, error) { return a.Desk.states(who, keys), nil })
+	about("/v1/jobs/claim", a.Desk.claim)
+	about("/v1/jobs/end", func(who string, keys []string) ([]Told, error) { return []Told{}, a.Desk.end(who, keys) })
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "this is a tree of managers, to which users hand jobs by grid submit --via tree://HOST:PORT", http.StatusNotFound)
+	})
+	return http.NewCrossOriginProtection().Handler(mux) // browsers show their user's certificate to every page
+}
+
+// known finds out who asks, and lets him have his turn.
+func (a *API) known(do func(w http.ResponseWriter, r *http.Request, who string)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		who, err := a.who(r)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusUnauthorized)
+			return
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), askWait)
+		end := a.turns.Take(ctx, who, askAtOnce)
+		cancel()
+		if end == nil {
+			turns.Later(w, 1, "you have as many requests under way as may be")
+			return
+		}
+		defer end()
+		do(w, r, who)
+	}
+}
+
+// errStranger is a request without a certificate that is good here.
+var errStranger = errors.New("who are you? Show a grid certificate or a proxy of an authority that is believed here")
+
+// who is the subject of the certificate that a request shows, whichever proxy of it that is.
+func (a *API) who(r *http.Request) (string, error) {
+	trust := a.Trust()
+	if trust == nil || r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
+		return "", errStranger
+	}
+	x, err := trust.Peer(r.TLS.PeerCertificates)
+	if err != nil {
+		if until := r.TLS.PeerCertificates[0].NotAfter; until.Before(time.Now()) { // he can see that himself
+			return "", fmt.Errorf("the certificate or proxy that you showed ran out at %s: renew it (grid auth status)", until.UTC().Format(time.RFC3339))
+		}
+		return "", errStranger
+	}
+	return x.Identity(), nil
+}
+
+func read(w http.ResponseWriter, r *http.Request, into any, listed func() int) bool {
+	if err := json.NewDecoder(http.MaxBytesReader(w, turns.Arrive(w, r.Body), maxBody)).Decode(into); err != nil {
+		http.Error(w, "no such document: "+err.Error(), http.StatusBadRequest)
+		return false
+	}
+	if n := listed(); n > maxListed {
+		http.Error(w, fmt.Sprintf("%d jobs in one request: want %d at most", n, maxListed), http.StatusRequestEntityTooLarge)
+		return false
+	}
+	return true
+}
+
+func answer(w http.ResponseWriter, told []Told, err error) {
+	if err != nil { // of the disk, and it may have room again
+		turns.Later(w, 5, err.Error())
+		return
+	}
+	write(w, toldJobs{told})
+}
+
+func write(w http.ResponseWriter, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	json.NewEncoder(w).Encode(body)
+}

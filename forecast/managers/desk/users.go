@@ -1,0 +1,238 @@
+package desk
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"gridbroker/forecast/managers"
+)
+
+// State is how a job of a user is.
+type State string
+
+// The states.
+const (
+	Waits    State = "waits"    // in the tree
+	Away     State = "away"     // nobody has asked for it for a while: it is offered to nobody
+	Assigned State = "assigned" // it has a place, which is to be claimed
+	Claimed  State = "claimed"  // by its user
+	Ended    State = "ended"    // its user has ended it, or told its end
+	Gone     State = "gone"     // it was claimed, and nothing was heard of its user for longer than it may take
+)
+
+// Asked is a job that a user hands in.
+type Asked struct {
+	Key      string             `json:"key"`
+	Need     managers.Resources `json:"need"`
+	Priority int                `json:"priority,omitempty"`
+}
+
+// Told is a job as its user is told of it.
+type Told struct {
+	Key       string `json:"key"`
+	State     State  `json:"state,omitempty"`
+	System    string `json:"system,omitempty"` // whose place it has
+	Manager   string `json:"manager,omitempty"`
+	Submitted int64  `json:"submitted,omitempty"` // ms
+	ID        string `json:"id,omitempty"`        // in the tree
+	Error     string `json:"error,omitempty"`     // why it was not taken
+}
+
+// maxKey bounds the name that a user gives a job, in bytes.
+const maxKey = 128
+
+func checkKey(key string) error {
+	if key == "" || len(key) > maxKey || strings.ContainsFunc(key, func(r rune) bool {
+		return !(r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || strings.ContainsRune("._-", r))
+	}) {
+		return fmt.Errorf("key %.40q: want 1 to %d letters, digits, dots, dashes or underscores", key, maxKey)
+	}
+	return nil
+}
+
+// submit takes jobs of a user; one that is here already is taken once.
+func (d *Desk) submit(subject string, list []Asked) ([]Told, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := time.Now()
+	told := make([]Told, len(list))
+	var fresh []*job
+	for i, a := range list {
+		told[i] = Told{Key: a.Key}
+		if a := d.users[subject]; a != nil && a.jobs[told[i].Key] != nil {
+			continue
+		}
+		j := &job{ID: treeID(subject, a.Key), Subject: subject, Key: a.Key, Need: a.Need, Priority: min(a.Priority, d.config.Priority),
+			Submitted: now.UnixMilli(), asked: now, attempt: int(now.Unix())}
+		if err := cmp.Or(checkKey(a.Key), (&managers.Job{ID: j.ID, Need: j.Need}).Check(), d.room(j, fresh, now)); err != nil {
+			told[i].Error = err.Error()
+			continue
+		}
+		if !slices.ContainsFunc(fresh, func(o *job) bool { return o.Key == j.Key }) {
+			fresh = append(fresh, j)
+		}
+	}
+	if err := d.store.put(fresh); err != nil {
+		return nil, err
+	}
+	for _, j := range fresh {
+		d.add(j)
+	}
+	d.soon()
+	return told, nil
+}
+
+// errFull is that there is no room for another job.
+var errFull = errors.New("the desk is full; try again later")
+
+// room finds room for a job beside others that are about to be taken in, by forgetting ended ones where need be.
+func (d *Desk) room(j *job, beside []*job, now time.Time) error {
+	own := d.users[j.Subject]
+	if own == nil {
+		own = &account{}
+	}
+	more := len(beside) + 1
+	bytes := more * j.size()
+	if len(own.jobs)+more > maxOfUser || own.bytes+bytes > userBytes {
+		d.forget(ended(own.jobs))
+		if len(own.jobs)+more > maxOfUser || own.bytes+bytes > userBytes {
+			return fmt.Errorf("%d jobs of yours are here: no room for more", len(own.jobs)+len(beside))
+		}
+	}
+	if len(d.jobs)+more > maxInAll || d.bytes+bytes > allBytes {
+		d.config.Log.Warn("the desk is full", "jobs", len(d.jobs))
+		return errFull
+	}
+	return nil
+}
+
+// ended are those of some jobs that have.
+func ended(jobs map[string]*job) (list []*job) {
+	for _, j := range jobs {
+		if j.Ended != 0 {
+			list = append(list, j)
+		}
+	}
+	return list
+}
+
+// states tells a user of jobs; those that are not here are left out.
+func (d *Desk) states(subject string, keys []string) []Told {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	told := []Told{}
+	for _, j := range d.of(subject, keys) {
+		told = append(told, d.tell(j))
+	}
+	return told
+}
+
+// of are a user's jobs by their keys; the mutex is held.
+func (d *Desk) of(subject string, keys []string) (list []*job) {
+	a := d.users[subject]
+	if a == nil {
+		return nil
+	}
+	for _, key := range keys {
+		if j := a.jobs[key]; j != nil {
+			list = append(list, j)
+		}
+	}
+	return list
+}
+
+func (d *Desk) tell(j *job) Told {
+	t := Told{Key: j.Key, State: Waits, Submitted: j.Submitted, ID: string(j.ID)}
+	switch {
+	case j.Gone:
+		t.State = Gone
+	case j.Ended != 0:
+		t.State = Ended
+	case j.Claimed != nil:
+		t.State, t.System, t.Manager = Claimed, j.Claimed.System, j.Claimed.Manager
+	case j.offered != nil:
+		t.State, t.System, t.Manager = Assigned, j.offered.System, j.offered.Manager
+	case d.away(j):
+		t.State = Away
+	}
+	return t
+}
+
+// away tells that a job's user has not asked for it for long.
+func (d *Desk) away(j *job) bool { return time.Since(j.asked) > d.config.Patience }
+
+// claim gives a user the places of those jobs that have one, and tells how all of them are. Who claims is there to
+// start jobs: they are in the tree from now on.
+func (d *Desk) claim(subject string, keys []string) ([]Told, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	list := d.of(subject, keys)
+	var fresh []*job
+	for _, j := range list {
+		j.asked = time.Now()
+		if j.offered != nil && j.Claimed == nil && j.Ended == 0 && !slices.Contains(fresh, j) {
+			fresh = append(fresh, j)
+		}
+	}
+	for _, j := range fresh {
+		j.Claimed = j.offered
+	}
+	if err := d.store.put(fresh); err != nil { // whether it is on disk is not known: it is claimed, or given back in time
+		for _, j := range fresh {
+			j.Claimed = nil
+		}
+		return nil, err
+	}
+	told := []Told{}
+	for _, j := range list {
+		told = append(told, d.tell(j))
+	}
+	d.soon()
+	return told, nil
+}
+
+// end lets a user's jobs go: those that wait do not any more, and the places of the others are free.
+func (d *Desk) end(subject string, keys []string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var list []*job
+	for _, j := range d.of(subject, keys) {
+		if j.Ended == 0 && !slices.Contains(list, j) {
+			list = append(list, j)
+		}
+	}
+	return d.close(list)
+}
+
+// close ends jobs; the mutex is held.
+func (d *Desk) close(list []*job) error {
+	now := time.Now().UnixMilli()
+	for _, j := range list {
+		j.Ended = now
+	}
+	if err := d.store.put(list); err != nil {
+		for _, j := range list {
+			j.Ended = 0
+		}
+		return err
+	}
+	for _, j := range list {
+		d.giveBack(j)
+		j.Claimed = nil
+	}
+	return nil
+}
+
+// count is how many jobs of a user have not ended.
+func (d *Desk) count(subject string) (n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if a := d.users[subject]; a != nil {
+		n = len(a.jobs) - len(ended(a.jobs))
+	}
+	return n
+}

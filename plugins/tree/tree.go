@@ -1,0 +1,221 @@
+// Package tree hands jobs to the desk of a tree of managers
+// (forecast/managers/desk), which runs none of them: it finds each a place at
+// some site, where its user starts it. To the rest of the program it is a
+// back-end in whose queue jobs wait until they can be claimed.
+package tree
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"gridbroker/credential"
+	"gridbroker/glue"
+	"gridbroker/plugins"
+)
+
+// Interface is that of a desk's endpoint, Scheme that of its URL.
+const (
+	Interface = "org.gridbroker.tree"
+	Scheme    = "tree"
+)
+
+// Backend is the plugins.Submitter for desks.
+type Backend struct {
+	conf    plugins.Config
+	mu      sync.Mutex
+	clients map[string]*client
+}
+
+var (
+	_ plugins.Submitter    = (*Backend)(nil)
+	_ plugins.Assigner     = (*Backend)(nil)
+	_ plugins.Finder       = (*Backend)(nil)
+	_ plugins.Pinger       = (*Backend)(nil)
+	_ plugins.Explainer    = (*Backend)(nil)
+	_ plugins.SourceOpener = (*Backend)(nil)
+)
+
+// Open opens the back-end.
+func Open(c plugins.Config) (plugins.Submitter, error) {
+	return &Backend{conf: c, clients: map[string]*client{}}, nil
+}
+
+// parseURL reads tree://host:port, and returns it and where the desk answers.
+func parseURL(raw string) (endpoint, base string, err error) {
+	u, err := url.Parse(raw)
+	if err != nil || u.Scheme != Scheme || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "" {
+		if err == nil {
+			raw = u.Redacted()
+		}
+		return "", "", fmt.Errorf("%.200s: a tree of managers is tree://host:port", raw)
+	}
+	return Scheme + "://" + u.Host, "https://" + u.Host, nil
+}
+
+// client speaks to one desk as one user.
+type client struct {
+	endpoint, base string
+	http           *http.Client
+	x              *credential.X509
+	made           time.Time
+}
+
+// owner is whom the desk takes us for, whichever proxy we show.
+func (c *client) owner() string { return c.x.Identity() }
+
+// identityAge is how long a client is good for: who follows jobs for days shows the proxy that is there by then.
+const identityAge = 30 * time.Second
+
+// How long a desk may take to be reached, and to answer.
+const (
+	dialTime   = 10 * time.Second
+	answerTime = 30 * time.Second
+)
+
+func (b *Backend) client(raw string) (*client, error) {
+	endpoint, base, err := parseURL(raw)
+	if err != nil {
+		return nil, &plugins.Error{Kind: plugins.Invalid, Op: "use", Endpoint: raw, Err: err}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := b.conf.Now()
+	had := b.clients[endpoint]
+	if had != nil && now.Sub(had.made).Abs() < identityAge {
+		return had, nil
+	}
+	set, err := b.conf.Credentials()
+	switch {
+	case err != nil:
+	case set.X509 == nil:
+		err = &plugins.Error{Kind: plugins.Credential, Op: "use", Endpoint: endpoint, Said: "a tree of managers knows its users by certificate, and you have none to show", Hint: "grid auth proxy"}
+	case set.Trust == nil:
+		err = &plugins.Error{Kind: plugins.Credential, Op: "use", Endpoint: endpoint, Said: "no certificate authorities to trust", Hint: "set X509_CERT_DIR"}
+	}
+	if err != nil {
+		if _, ok := errors.AsType[*plugins.Error](err); !ok {
+			err = &plugins.Error{Kind: plugins.Credential, Op: "use", Endpoint: endpoint, Err: err}
+		}
+		return nil, err
+	}
+	t := credential.Wary(&http.Transport{MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute, DialContext: (&net.Dialer{Timeout: dialTime}).DialContext})
+	t.DialTLSContext = set.Dialer(set.X509).DialTLS
+	c := &client{endpoint: endpoint, base: base, x: set.X509, made: now,
+		http: &http.Client{Transport: t, Timeout: answerTime, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	if had != nil {
+		had.http.CloseIdleConnections()
+	}
+	b.clients[endpoint] = c
+	return c, nil
+}
+
+// Close ends the connections.
+func (b *Backend) Close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, c := range b.clients {
+		c.http.CloseIdleConnections()
+	}
+	clear(b.clients)
+	return nil
+}
+
+// Source implements plugins.SourceOpener: a tree is one resource that takes every job.
+func (b *Backend) Source(u *url.URL) (plugins.Source, error) {
+	endpoint, _, err := parseURL(u.String())
+	return source{endpoint, b.conf.Now}, err
+}
+
+type source struct {
+	endpoint string
+	now      func() time.Time
+}
+
+// Name implements plugins.Source.
+func (s source) Name() string { return s.endpoint }
+
+// Local tells that there is nothing to cache.
+func (s source) Local() bool { return true }
+
+// Owns tells that the desk's endpoint is its own.
+func (s source) Owns(e glue.Endpoint) bool { return e.Interface == Interface && e.URL == s.endpoint }
+
+// Resources implements plugins.Source.
+func (s source) Resources(context.Context) ([]glue.Resource, error) {
+	now := s.now()
+	return []glue.Resource{{ID: s.endpoint, CEID: s.endpoint, Name: s.endpoint, Source: s.endpoint, Schema: "self", Serving: glue.Production, Created: now, Fetched: now,
+		Endpoints: []glue.Endpoint{{URL: s.endpoint, Interface: Interface, Health: "ok", Serving: glue.Production}}}}, nil
+}
+
+// maxDocument bounds an answer, in bytes.
+const maxDocument = 4 << 20
+
+// do asks one question: a GET where there is nothing to say. Whoever asks by changes tells apart whether the request can
+// have arrived.
+func (c *client) do(ctx context.Context, op, path string, in, out any, changes bool) error {
+	fail := func(kind plugins.Kind, err error) error {
+		return &plugins.Error{Kind: kind, Op: op, Endpoint: c.endpoint, Err: err}
+	}
+	var wrote atomic.Bool
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { wrote.Store(true) }})
+	method, body := http.MethodGet, io.Reader(http.NoBody)
+	if in != nil {
+		text, err := json.Marshal(in)
+		if err != nil {
+			return fail(plugins.Invalid, err)
+		}
+		method, body = http.MethodPost, bytes.NewReader(text)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, body)
+	if err != nil {
+		return fail(plugins.Invalid, err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	doubtful := plugins.Unavailable
+	resp, err := c.http.Do(req)
+	if changes && wrote.Load() {
+		doubtful = plugins.Uncertain
+	}
+	if err != nil {
+		return fail(doubtful, err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxDocument+1))
+	switch {
+	case resp.StatusCode != http.StatusOK:
+		return c.refused(op, resp, text)
+	case err == nil && len(text) > maxDocument:
+		err = errors.New("the answer is too long")
+	case err == nil:
+		err = json.Unmarshal(text, out)
+	}
+	if err != nil {
+		return fail(doubtful, err)
+	}
+	return nil
+}
+
+// refused reads an answer that is none.
+func (c *client) refused(op string, resp *http.Response, text []byte) error {
+	said := fmt.Sprintf("%s (%d)", strings.TrimSpace(string(text[:min(len(text), 300)])), resp.StatusCode)
+	e := &plugins.Error{Kind: plugins.Refused, Op: op, Endpoint: c.endpoint, Said: said}
+	switch resp.StatusCode {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		e.Kind = plugins.Credential
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		e.Kind, e.RetryIn = plugins.Unavailable, plugins.RetryAfter(resp.Header, time.Second)
+	}
+	return e
+}
