@@ -49,12 +49,17 @@ type Past struct {
 	CPUTime   time.Duration `json:"cpu_time,omitempty"`
 	MaxMemory int64         `json:"max_memory,omitempty" unit:"kb"` // kB
 	Output    string        `json:"output,omitempty"`               // where its output was brought
-	// Until is for how long an attempt that may turn up late is looked up.
+	// Assigned is the site at which an attempt at a tree of managers has got the job a place, Holding whether it is held.
+	Assigned string  `json:"assigned,omitempty"`
+	Holding  Holding `json:"holding,omitempty"`
+	// Until is for how long an attempt that may turn up late is looked up, or a place that is held seen to.
 	Until time.Time `json:"until,omitzero"`
 }
 
 // loose reports whether an attempt may still turn up.
-func (p Past) loose(now time.Time) bool { return p.Number > 0 && now.Before(p.Until) }
+func (p Past) loose(now time.Time) bool {
+	return p.Number > 0 && p.Holding == "" && now.Before(p.Until)
+}
 
 // requestID is the id that travels with an attempt: the job's own for the
 // first, "id-2" for the second. So a look-up never finds an older attempt.
@@ -114,6 +119,7 @@ func (r *Record) adopt(attempt int) {
 // again makes the record ready for a new attempt, keeping the old one with
 // all that is known of it.
 func (r *Record) again(now time.Time) {
+	r.leave()
 	if r.Final() && r.Handle.ID != "" {
 		p := Past{State: r.State, Native: r.Native, Reason: r.Reason, ExitCode: r.ExitCode, Host: r.Host,
 			Started: r.Started, Ended: r.Ended, WallTime: r.WallTime, CPUTime: r.CPUTime, MaxMemory: r.MaxMemory, Output: r.Output}

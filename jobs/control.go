@@ -52,7 +52,7 @@ func (c *Controller) Cancel(ctx context.Context, os []*Outcome) error {
 			live = append(live, o)
 		}
 	}
-	return c.each(live, func(backend plugins.Submitter, os []*Outcome) error {
+	err = c.each(live, func(backend plugins.Submitter, os []*Outcome) error {
 		perJob(os, backend.Cancel(ctx, handles(os)))
 		asked := well(os)
 		if len(asked) == 0 {
@@ -60,12 +60,19 @@ func (c *Controller) Cancel(ctx context.Context, os []*Outcome) error {
 		}
 		return refresh(ctx, c, backend, asked)
 	})
+	if err != nil {
+		return err
+	}
+	return vacate(ctx, c, os)
 }
 
 // Clean removes ended jobs and their files from the back-ends and forgets
 // them. With forget set a job is forgotten even where its back-end cannot be
 // reached, and whatever its state.
 func (c *Controller) Clean(ctx context.Context, os []*Outcome, forget bool) error {
+	if err := vacate(ctx, c, os); err != nil {
+		return err
+	}
 	var have, gone []*Outcome
 	for _, o := range os {
 		switch {

@@ -77,9 +77,13 @@ func (c *Controller) Refresh(ctx context.Context, os []*Outcome) error {
 			live = append(live, o)
 		}
 	}
-	return c.each(live, func(backend plugins.Submitter, os []*Outcome) error {
+	err := c.each(live, func(backend plugins.Submitter, os []*Outcome) error {
 		return refresh(ctx, c, backend, os)
 	})
+	if err != nil {
+		return err
+	}
+	return vacate(ctx, c, os)
 }
 
 func refresh(ctx context.Context, c *Controller, backend plugins.Submitter, os []*Outcome) error {

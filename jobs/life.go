@@ -470,6 +470,59 @@ func (r *Record) moveOn(now time.Time) string {
 	return "taken back from " + from
 }
 
+// Assigned is that a tree of managers has got the job a place, which is claimed for it: it is to be sent there.
+type Assigned struct{ System string }
+
+func (Assigned) name() string          { return "assigned" }
+func (Assigned) from() []plugins.State { return taken }
+func (e Assigned) apply(r *Record, now time.Time) (string, bool) {
+	r.Tried = slices.DeleteFunc(r.Tried, func(id string) bool { return id == r.Resource })
+	r.keepPast(Past{State: plugins.Cancelled, Reason: "assigned to " + e.System, Ended: now})
+	r.again(now)
+	p := &r.Past[len(r.Past)-1]
+	p.Assigned, p.Holding, p.Until = e.System, held, now.Add(heldTime)
+	r.State, r.Updated = plugins.Intended, now
+	r.Reason = "has a place at " + e.System
+	return "to " + e.System + " by " + p.At, true
+}
+
+// Returned is that the job was not taken where a tree of managers had got it a place. The place is given back, and the tree
+// is asked for another one.
+type Returned struct{ Why string }
+
+func (Returned) name() string          { return "returned" }
+func (Returned) from() []plugins.State { return kept }
+func (e Returned) apply(r *Record, now time.Time) (string, bool) {
+	p := r.assigned()
+	if p == nil {
+		return "", false
+	}
+	r.Owner, r.Choices, r.Reason = "", nil, fmt.Sprintf("%s, where %s had a place for it, did not take it: %s", p.Assigned, p.At, e.Why)
+	r.leave()
+	n := r.returns()
+	if n >= mostReturns {
+		r.State, r.Ended = plugins.Failed, now
+	}
+	r.NotBefore = now.Add(time.Duration(max(n, 1)) * supplyAgain)
+	return r.Reason, true
+}
+
+// Vacated is that trees of managers know that the places of attempts are free.
+type Vacated struct{ Attempts []int }
+
+func (Vacated) name() string          { return "vacated" }
+func (Vacated) from() []plugins.State { return every }
+func (e Vacated) apply(r *Record, _ time.Time) (string, bool) {
+	text := ""
+	for i := range r.Past {
+		if p := &r.Past[i]; slices.Contains(e.Attempts, p.Number) && p.Holding != "" {
+			p.Holding, p.Until = "", time.Time{}
+			text = "the place at " + p.Assigned
+		}
+	}
+	return text, text != ""
+}
+
 // CancelAsked is that the user wants the job to end. One that was never sent
 // ends at once. Why is what else asks for it.
 type CancelAsked struct{ Why string }

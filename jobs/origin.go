@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"gridbroker/broker"
@@ -15,20 +16,24 @@ import (
 type Origin struct {
 	Sources []string `json:"sources,omitempty"` // URLs
 	Sites   []string `json:"sites,omitempty"`   // patterns, as Rules.Sites
+	// Beyond are URLs too, where a tree of managers among Sources finds a place: of the sites that it chooses among.
+	Beyond []string `json:"beyond,omitempty"`
 	// Attributes are those that the jobs look at and that nobody asks for
 	// otherwise, lower-cased.
 	Attributes []string `json:"attributes,omitempty"`
+
+	fixed bool // the site is chosen already, whatever the command says
 }
 
 // Discover finds the resources that jobs of an origin may go to.
 type Discover func(context.Context, Origin) ([]*glue.Resource, error)
 
-// byOrigin groups jobs of equal origin, in order of the first of each.
+// byOrigin groups jobs whose resources are looked for in the same way, in order of the first of each.
 func byOrigin(os []*Outcome) (groups [][]*Outcome) {
 	at := map[string]int{}
 	for _, o := range os {
-		from := o.Origin
-		key := strings.Join(from.Sources, "\n") + "\n\n" + strings.Join(from.Sites, "\n") + "\n\n" + strings.Join(from.Attributes, "\n")
+		from := o.lookIn()
+		key := fmt.Sprint(from.fixed) + strings.Join(from.Sources, "\n") + "\n\n" + strings.Join(from.Sites, "\n") + "\n\n" + strings.Join(from.Attributes, "\n")
 		i, ok := at[key]
 		if !ok {
 			i = len(groups)
@@ -55,16 +60,19 @@ type placing struct {
 func (c *Controller) place(ctx context.Context, os []*Outcome, discover Discover, avoid func(*Record) []string) (map[string]placing, error) {
 	placed := make(map[string]placing, len(os))
 	for _, group := range byOrigin(os) {
-		from := group[0].Origin
+		from := group[0].lookIn()
 		found, err := discover(ctx, from)
 		if err != nil {
 			return nil, err
 		}
 		of := *c.Broker
-		if len(of.Rules.Sites) == 0 {
+		if len(of.Rules.Sites) == 0 || from.fixed {
 			of.Rules.Sites = from.Sites
 		}
 		there := Controller{Broker: &of, Store: c.Store, Scouts: c.Scouts, Ahead: c.Ahead}
+		if from.fixed {
+			there.Scouts, there.Ahead = nil, nil
+		}
 		if err := there.placeIn(ctx, group, found, avoid, placed); err != nil {
 			return nil, err
 		}

@@ -64,7 +64,7 @@ func disown(ctx context.Context, s *SQLite) error {
 		r.NoRetry = r.NoRetry || !r.Final() || r.Failure()
 		r.Past = slices.Clone(r.Past)
 		for i := range r.Past {
-			r.Past[i].Until = time.Time{}
+			r.Past[i].Until, r.Past[i].Holding = time.Time{}, ""
 		}
 		if r.State != plugins.Intended {
 			return Change{}, nil

@@ -103,7 +103,7 @@ func (q inquiry) none(p place) {
 }
 
 // strays lists now and then the attempts of all recorded jobs that may turn up
-// late, each with a record of its own.
+// late, each with a record of its own, and gives back the places that ended jobs have.
 func strays(ctx context.Context, c *Controller) ([]inquiry, error) {
 	if !c.sweeping.due(clock.Read(c.Clock)) {
 		return nil, nil
@@ -111,6 +111,9 @@ func strays(ctx context.Context, c *Controller) ([]inquiry, error) {
 	now := c.now()
 	rs, err := c.Store.Select(ctx, Query{Loose: now})
 	if _, damaged := errors.AsType[*DamagedError](err); err != nil && !damaged {
+		return nil, err
+	}
+	if err := vacate(ctx, c, Outcomes(rs)); err != nil {
 		return nil, err
 	}
 	var out []inquiry

@@ -149,6 +149,9 @@ func (s *sending) giveUp(ctx context.Context, os []*Outcome) error {
 		if r.State != plugins.Intended || !s.mine(r) {
 			return nil
 		}
+		if r.assigned() != nil {
+			return Returned{Why: errs[r.ID].Error()}
+		}
 		return GaveUp{Why: errs[r.ID].Error()}
 	})
 }

@@ -117,6 +117,9 @@ func (f *following) step(ctx context.Context) (bool, error) {
 	if err := makeGood(ctx, f); err != nil {
 		return false, err
 	}
+	if err := f.assign(ctx); err != nil {
+		return false, err
+	}
 	due, err := f.due(ctx)
 	if err != nil {
 		return false, err
@@ -334,6 +337,8 @@ func (f *following) nowhere(ctx context.Context, os []*Outcome, placed map[strin
 		switch {
 		case r.Attempts != p.attempts || !f.free(r):
 			return nil
+		case r.assigned() != nil:
+			return Returned{Why: p.err.Error()}
 		case r.State == plugins.Intended:
 			return Unmatched{Why: p.err.Error(), Hope: hope[p.match], Patience: f.patience, Expiry: job[r.ID].job.Expiry, Next: lookAgain}
 		case r.State == plugins.Failed || r.State == plugins.Lost || r.State == plugins.Done:

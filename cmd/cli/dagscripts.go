@@ -15,7 +15,7 @@ import (
 func noScripts(all []*jdl.Job) error {
 	for _, j := range all {
 		if j.Scripted() {
-			return usageError(fmt.Errorf("%s: a scheduler runs no PreScript and no PostScript: submit the DAG without --via", foreign.Text(j.Name)))
+			return usageError(fmt.Errorf("%s: neither a scheduler nor a tree of managers runs a PreScript or PostScript: submit the DAG without --via", foreign.Text(j.Name)))
 		}
 	}
 	return nil

@@ -201,6 +201,9 @@ func showPast(d *deps, o *jobs.Outcome) {
 		if p.Reason != "" {
 			text += ": " + p.Reason
 		}
+		if p.Assigned != "" {
+			text = "got a place at " + p.Assigned
+		}
 		fmt.Fprintf(d.env.Out, "  %3d  %s  %s  %s\n", p.Number, p.Sent.Local().Format(time.DateTime), foreign.Text(at), foreign.Text(text))
 		if p.Output != "" {
 			fmt.Fprintf(d.env.Out, "       output in %s\n", p.Output)

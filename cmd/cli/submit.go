@@ -54,10 +54,16 @@ they go to resources that are known, if any are. So a site that fails every job
 at once costs five jobs and not the whole sweep. --scouts N sets another number,
 --scouts 0 none.
 
+With --via tree://HOST:PORT the jobs wait in a tree of managers, which finds each of them a
+place by the slots, memory, GPUs, wall time and tags that it asks for. Whoever follows
+them (--wait, grid watch, grid follow) sends each to its place with your own credential,
+as an attempt that grid show names; a job that nobody follows is offered to no system.
+
 A DAG whose nodes have scripts, which run on this machine as you, needs --scripts.`,
 		Example: `  grid submit job.jdl
   grid submit --dry-run --policy fastest-queue job.jdl
   grid submit --wait --site 'cern*' sweep.jdl && grid output --since 1h
+  grid submit --wait --via tree://ce.example.org:7701 sweep.jdl
   generate-jobs | grid submit --json - | jq -r '.jobs[].id'`,
 		Args: usageArgs(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -78,7 +84,7 @@ A DAG whose nodes have scripts, which run on this machine as you, needs --script
 	cmd.Flags().BoolVar(&f.scripts, "scripts", false, "let the scripts of a DAG's nodes run on this machine, as you")
 	timeoutVar(cmd.Flags(), &f.timeout)
 	cmd.Flags().IntVar(&f.scouts, "scouts", 0, "send at most `N` jobs to a resource that is not known to run jobs; 0: no limit (default 5)")
-	cmd.Flags().StringVar(&f.via.url, "via", "", "hand the jobs to the central scheduler at this `URL`, grid://host:port, or those of its replicas with commas between; \"\": to none")
+	cmd.Flags().StringVar(&f.via.url, "via", "", "hand the jobs to the central scheduler at this `URL`, grid://host:port, or those of its replicas with commas between, or to the tree of managers at tree://host:port; \"\": to none")
 	cmd.Flags().BoolVar(&f.via.orDirect, "or-direct", false, "with --via: what the scheduler does not take is sent directly")
 	cmd.Flags().Float64Var(&f.priority, "priority", 0, "of the jobs at a central scheduler: what each processor-hour costs (default: Priority of the description, or 1)")
 	return cmd
@@ -126,6 +132,7 @@ func runSubmit(ctx context.Context, d *deps, args []string, f submitOptions) err
 		err = followJobs(ctx, d, s, waitOptions{f.discovery, f.timeout, true}, rs)
 	default:
 		sayUnsent(d, s, rs)
+		sayInTree(d, s, rs)
 	}
 	if err := cmp.Or(printSubmitted(d, p, rs), err); err != nil {
 		return err
@@ -152,11 +159,14 @@ func planSubmission(ctx context.Context, d *deps, s *session, files []jobFile, f
 		return nil, infosys.Snapshot{}, err
 	}
 	if central != nil {
-		s.jobs.Origin.Sources = f.via.sources(d, s.conf, f.discovery)
+		s.jobs.Origin.Beyond, s.jobs.Origin.Sources = s.jobs.Origin.Sources, f.via.sources(d, s.conf, f.discovery)
 	}
 	snap, err := look(ctx, d, s, f.discovery)
 	if err != nil {
 		return nil, snap, err
+	}
+	if central != nil {
+		f.info = nil // what comes later goes by what is recorded
 	}
 	p, err := planAll(ctx, s, files, references(snap))
 	if err == nil && central != nil {
@@ -176,6 +186,9 @@ func (f *submitOptions) scheduler(ctx context.Context, s *session) (*glue.Resour
 		return nil, nil
 	case !f.via.orDirect:
 		f.info = []string{f.via.url}
+	}
+	if err := f.via.choosesSites(s.backends, f.sites); err != nil {
+		return nil, err
 	}
 	return f.via.resource(ctx, s.backends)
 }

@@ -16,7 +16,7 @@ import (
 	"gridbroker/rank"
 )
 
-// via is the central scheduler that jobs are handed to; "": none.
+// via is the central scheduler, or the tree of managers, that jobs are handed to; "": none.
 type via struct {
 	url      string
 	orDirect bool
@@ -25,6 +25,13 @@ type via struct {
 // caller is a back-end that is a whole service of its own.
 type caller interface {
 	Call(ctx context.Context, endpoint, op, method, path string, in, out any) error
+}
+
+// takesAll tells of a back-end that is a whole service of its own, which takes every job: a scheduler, or a tree of managers.
+func takesAll(back plugins.Submitter) bool {
+	_, scheduler := back.(caller)
+	_, tree := back.(plugins.Assigner)
+	return scheduler || tree
 }
 
 // schedulerURL is the flag's or the configured scheduler, in its own scheme.
@@ -80,8 +87,8 @@ func prioritise(all []*jdl.Job, priority float64) error {
 // resource is the scheduler as something to submit to.
 func (v via) resource(ctx context.Context, reg *plugins.Registry) (*glue.Resource, error) {
 	back, ok := reg.ForURL(v.url)
-	if _, whole := back.Submitter.(caller); !ok || !whole {
-		return nil, usageError(fmt.Errorf("--via %s: not a scheduler; want grid://host:port", v.url))
+	if !ok || !takesAll(back.Submitter) {
+		return nil, usageError(fmt.Errorf("--via %s: neither a scheduler nor a tree of managers; want grid://host:port or tree://host:port", v.url))
 	}
 	u, err := url.Parse(v.url)
 	if err != nil {
@@ -134,12 +141,37 @@ func schedulerAhead(reg *plugins.Registry) func(*broker.Plan, []*glue.Resource) 
 				continue
 			}
 			back, _ := reg.For(r.Endpoints[0].Interface)
-			if _, whole := back.(caller); whole {
+			if takesAll(back) {
 				via{url: r.ID, orDirect: len(found) > 1}.ahead(p, r)
 				return
 			}
 		}
 	}
+}
+
+// choosesSites refuses to name sites to a tree of managers, and checks nothing for a scheduler.
+func (v via) choosesSites(reg *plugins.Registry, sites []string) error {
+	back, _ := reg.ForURL(v.url)
+	if _, tree := back.Submitter.(plugins.Assigner); tree && len(sites) > 0 && !v.orDirect {
+		return usageError(errors.New("--site: a tree of managers chooses the site itself; submit without --via"))
+	}
+	return nil
+}
+
+// sayInTree says that jobs which wait in a tree of managers get a place while somebody asks for it.
+func sayInTree(d *deps, s *session, rs []*jobs.Outcome) {
+	n := 0
+	for _, r := range rs {
+		back, _ := s.backends.For(r.Handle.Interface)
+		if _, tree := back.(plugins.Assigner); tree && !r.Final() && r.Handle.ID != "" {
+			n++
+		}
+	}
+	if n == 0 || followed(s) {
+		return
+	}
+	count, them := waits(n)
+	fmt.Fprintf(d.env.Err, "grid: %s in the tree of managers, which offers %s to systems only while somebody follows: grid watch, or grid follow always\n", count, them)
 }
 
 // sayDirect tells which jobs the scheduler did not take.

@@ -71,7 +71,9 @@ func printWhy(ctx context.Context, d *deps, s *session, rs []*jobs.Outcome) erro
 func reasons(d *deps, s *session, o *jobs.Outcome) []string {
 	var out []string
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
-	if n := len(o.Past); n > 0 {
+	if n := len(o.Past); n > 0 && o.Past[n-1].Assigned != "" {
+		add("It waited at %s, a tree of managers, which got it a place at %s.", firstOf(o.Past[n-1].At, o.Past[n-1].Resource), o.Past[n-1].Assigned)
+	} else if n > 0 {
 		last := o.Past[n-1]
 		how := "ended as " + string(last.State)
 		if last.Reason == "" || !strings.Contains(o.Reason, last.Reason) { // which is told below
