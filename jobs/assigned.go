@@ -24,7 +24,7 @@ const (
 const heldTime = 30 * 24 * time.Hour
 
 // assigned is the attempt at a tree of managers that has got the job the place where it is to be sent, or is; nil: none has.
-func (r *Record) assigned() *Past {
+func assigned(r *Record) *Past {
 	for i := range r.Past {
 		if p := &r.Past[i]; p.Holding == held && !r.Final() {
 			return p
@@ -34,7 +34,7 @@ func (r *Record) assigned() *Past {
 }
 
 // leave notes that the job has no use for its place any more.
-func (r *Record) leave() {
+func leave(r *Record) {
 	for i := range r.Past {
 		if r.Past[i].Holding == held {
 			r.Past[i].Holding = left
@@ -43,7 +43,7 @@ func (r *Record) leave() {
 }
 
 // returns is how often the job had a place; more than the user lets it be tried, and some, and it fails.
-func (r *Record) returns() (n int) {
+func returns(r *Record) (n int) {
 	for _, p := range r.Past {
 		if p.Assigned != "" {
 			n++
@@ -56,8 +56,8 @@ func (r *Record) returns() (n int) {
 const mostReturns = 5
 
 // lookIn is where the job's resources are looked for: where its user said, or at the site where it has a place.
-func (r *Record) lookIn() Origin {
-	p := r.assigned()
+func lookIn(r *Record) Origin {
+	p := assigned(r)
 	if p == nil {
 		return r.Origin
 	}
@@ -75,10 +75,10 @@ func (q queue) at() plugins.Handle { return q.handle }
 
 // assign claims the places that trees of managers have got for jobs, which go there then, and lets the trees know of those
 // that are used still. A claim is recorded before the job is sent; where that does not come to be it is made again.
-func (f *following) assign(ctx context.Context) error {
+func assign(ctx context.Context, f *following) error {
 	var list []queue
 	for _, o := range f.jobs {
-		if p := o.assigned(); p != nil {
+		if p := assigned(o.Record); p != nil {
 			list = append(list, queue{o, p.Number, p.Handle})
 		} else if !o.Final() && o.Handle.ID != "" && o.Cancelled.IsZero() && !o.NoRetry {
 			list = append(list, queue{o, o.number(), o.Handle})

@@ -119,7 +119,7 @@ func (r *Record) adopt(attempt int) {
 // again makes the record ready for a new attempt, keeping the old one with
 // all that is known of it.
 func (r *Record) again(now time.Time) {
-	r.leave()
+	leave(r)
 	if r.Final() && r.Handle.ID != "" {
 		p := Past{State: r.State, Native: r.Native, Reason: r.Reason, ExitCode: r.ExitCode, Host: r.Host,
 			Started: r.Started, Ended: r.Ended, WallTime: r.WallTime, CPUTime: r.CPUTime, MaxMemory: r.MaxMemory, Output: r.Output}

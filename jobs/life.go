@@ -493,13 +493,13 @@ type Returned struct{ Why string }
 func (Returned) name() string          { return "returned" }
 func (Returned) from() []plugins.State { return kept }
 func (e Returned) apply(r *Record, now time.Time) (string, bool) {
-	p := r.assigned()
+	p := assigned(r)
 	if p == nil {
 		return "", false
 	}
 	r.Owner, r.Choices, r.Reason = "", nil, fmt.Sprintf("%s, where %s had a place for it, did not take it: %s", p.Assigned, p.At, e.Why)
-	r.leave()
-	n := r.returns()
+	leave(r)
+	n := returns(r)
 	if n >= mostReturns {
 		r.State, r.Ended = plugins.Failed, now
 	}

@@ -32,7 +32,7 @@ type Discover func(context.Context, Origin) ([]*glue.Resource, error)
 func byOrigin(os []*Outcome) (groups [][]*Outcome) {
 	at := map[string]int{}
 	for _, o := range os {
-		from := o.lookIn()
+		from := lookIn(o.Record)
 		key := fmt.Sprint(from.fixed) + strings.Join(from.Sources, "\n") + "\n\n" + strings.Join(from.Sites, "\n") + "\n\n" + strings.Join(from.Attributes, "\n")
 		i, ok := at[key]
 		if !ok {
@@ -60,7 +60,7 @@ type placing struct {
 func (c *Controller) place(ctx context.Context, os []*Outcome, discover Discover, avoid func(*Record) []string) (map[string]placing, error) {
 	placed := make(map[string]placing, len(os))
 	for _, group := range byOrigin(os) {
-		from := group[0].lookIn()
+		from := lookIn(group[0].Record)
 		found, err := discover(ctx, from)
 		if err != nil {
 			return nil, err

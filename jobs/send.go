@@ -149,7 +149,7 @@ func (s *sending) giveUp(ctx context.Context, os []*Outcome) error {
 		if r.State != plugins.Intended || !s.mine(r) {
 			return nil
 		}
-		if r.assigned() != nil {
+		if assigned(r) != nil {
 			return Returned{Why: errs[r.ID].Error()}
 		}
 		return GaveUp{Why: errs[r.ID].Error()}

@@ -53,6 +53,7 @@ var migrations = []string{
 	`CREATE TABLE place (file TEXT NOT NULL); -- this one (durable.PlaceOf): in a copy, another`,
 	`-- Records tell of the scripts before and after a job.`,
 	`-- Records tell of categories.`,
+	`-- Records tell of the places that trees of managers get for jobs.`,
 }
 
 // OpenStore opens or makes DIR/jobs.db, readable for its owner only. A

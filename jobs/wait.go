@@ -111,13 +111,7 @@ func (f *following) step(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	f.took = f.now().Sub(began)
-	if err := f.abort(ctx); err != nil {
-		return false, err
-	}
-	if err := makeGood(ctx, f); err != nil {
-		return false, err
-	}
-	if err := f.assign(ctx); err != nil {
+	if err := turnOf(ctx, f); err != nil {
 		return false, err
 	}
 	due, err := f.due(ctx)
@@ -152,6 +146,17 @@ func (f *following) step(ctx context.Context) (bool, error) {
 		}
 	}
 	return true, nil
+}
+
+// turnOf does what the jobs' states ask for before any is sent.
+func turnOf(ctx context.Context, f *following) error {
+	if err := f.abort(ctx); err != nil {
+		return err
+	}
+	if err := makeGood(ctx, f); err != nil {
+		return err
+	}
+	return assign(ctx, f)
 }
 
 // due lists jobs to be sent now: those that failed and may be tried again,
@@ -337,7 +342,7 @@ func (f *following) nowhere(ctx context.Context, os []*Outcome, placed map[strin
 		switch {
 		case r.Attempts != p.attempts || !f.free(r):
 			return nil
-		case r.assigned() != nil:
+		case assigned(r) != nil:
 			return Returned{Why: p.err.Error()}
 		case r.State == plugins.Intended:
 			return Unmatched{Why: p.err.Error(), Hope: hope[p.match], Patience: f.patience, Expiry: job[r.ID].job.Expiry, Next: lookAgain}

@@ -33,12 +33,7 @@ type submitOptions struct {
 	scoutsSet, viaSet bool
 }
 
-func submitCmd(d *deps) *cobra.Command {
-	var f submitOptions
-	cmd := &cobra.Command{
-		Use:   "submit JOB.jdl...",
-		Short: "Send jobs to the best resources",
-		Long: `Submit finds the resources, chooses the best for each job, records the job and
+const submitHelp = `Submit finds the resources, chooses the best for each job, records the job and
 sends it; where a resource refuses or cannot be reached the next best is tried.
 It prints one line per job: its id, its name and where it went.
 
@@ -59,7 +54,14 @@ place by the slots, memory, GPUs, wall time and tags that it asks for. Whoever f
 them (--wait, grid watch, grid follow) sends each to its place with your own credential,
 as an attempt that grid show names; a job that nobody follows is offered to no system.
 
-A DAG whose nodes have scripts, which run on this machine as you, needs --scripts.`,
+A DAG whose nodes have scripts, which run on this machine as you, needs --scripts.`
+
+func submitCmd(d *deps) *cobra.Command {
+	var f submitOptions
+	cmd := &cobra.Command{
+		Use:   "submit JOB.jdl...",
+		Short: "Send jobs to the best resources",
+		Long:  submitHelp,
 		Example: `  grid submit job.jdl
   grid submit --dry-run --policy fastest-queue job.jdl
   grid submit --wait --site 'cern*' sweep.jdl && grid output --since 1h

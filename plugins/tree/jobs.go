@@ -48,7 +48,7 @@ func NeedOf(j *jdl.Job, tags ...string) managers.Resources {
 }
 
 // Submit implements plugins.Submitter. A job is known to the desk by our id: sent twice it is taken once.
-func (b *Backend) Submit(ctx context.Context, reqs []plugins.Request, p plugins.Progress) []plugins.Result {
+func (b *backend) Submit(ctx context.Context, reqs []plugins.Request, p plugins.Progress) []plugins.Result {
 	results := make([]plugins.Result, len(reqs))
 	at := 0
 	for part := range slices.Chunk(reqs, atOnce) {
@@ -99,7 +99,7 @@ func (c *client) handle(key string) plugins.Handle {
 }
 
 // Find implements plugins.Finder.
-func (b *Backend) Find(ctx context.Context, e glue.Endpoint, ids []string) (map[string]plugins.Handle, error) {
+func (b *backend) Find(ctx context.Context, e glue.Endpoint, ids []string) (map[string]plugins.Handle, error) {
 	c, err := b.client(e.URL)
 	if err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func (c *client) notOurs(op string, h plugins.Handle) error {
 }
 
 // each asks desks about jobs; tell is called with what is told of each, or why nothing is. Known is that the desk has it.
-func (b *Backend) each(ctx context.Context, hs []plugins.Handle, op, path string, tell func(i int, t told, known bool, err error)) {
+func (b *backend) each(ctx context.Context, hs []plugins.Handle, op, path string, tell func(i int, t told, known bool, err error)) {
 	of := map[string][]int{}
 	for i, h := range hs {
 		of[h.Endpoint] = append(of[h.Endpoint], i)
@@ -173,7 +173,7 @@ func (b *Backend) each(ctx context.Context, hs []plugins.Handle, op, path string
 }
 
 // Status implements plugins.Submitter.
-func (b *Backend) Status(ctx context.Context, hs []plugins.Handle) []plugins.Status {
+func (b *backend) Status(ctx context.Context, hs []plugins.Handle) []plugins.Status {
 	out := make([]plugins.Status, len(hs))
 	b.each(ctx, hs, "status", "/v1/jobs/status", func(i int, t told, known bool, err error) {
 		switch {
@@ -216,7 +216,7 @@ func (t told) status(h plugins.Handle) plugins.Status {
 }
 
 // Claim implements plugins.Assigner.
-func (b *Backend) Claim(ctx context.Context, hs []plugins.Handle) []plugins.Claim {
+func (b *backend) Claim(ctx context.Context, hs []plugins.Handle) []plugins.Claim {
 	out := make([]plugins.Claim, len(hs))
 	b.each(ctx, hs, "claim", "/v1/jobs/claim", func(i int, t told, _ bool, err error) {
 		if out[i].Err = err; err == nil && t.State == "claimed" {
@@ -227,14 +227,14 @@ func (b *Backend) Claim(ctx context.Context, hs []plugins.Handle) []plugins.Clai
 }
 
 // Cancel implements plugins.Submitter: a job that waits is withdrawn, the place of one that has got one is free.
-func (b *Backend) Cancel(ctx context.Context, hs []plugins.Handle) []error {
+func (b *backend) Cancel(ctx context.Context, hs []plugins.Handle) []error {
 	errs := make([]error, len(hs))
 	b.each(ctx, hs, "cancel", "/v1/jobs/end", func(i int, _ told, _ bool, err error) { errs[i] = err })
 	return errs
 }
 
 // Why implements plugins.Explainer.
-func (b *Backend) Why(ctx context.Context, h plugins.Handle) ([]string, error) {
+func (b *backend) Why(ctx context.Context, h plugins.Handle) ([]string, error) {
 	c, err := b.client(h.Endpoint)
 	if err != nil {
 		return nil, err
@@ -260,7 +260,7 @@ func (b *Backend) Why(ctx context.Context, h plugins.Handle) ([]string, error) {
 }
 
 // Ping implements plugins.Pinger.
-func (b *Backend) Ping(ctx context.Context, endpoint string) (plugins.Pong, error) {
+func (b *backend) Ping(ctx context.Context, endpoint string) (plugins.Pong, error) {
 	c, err := b.client(endpoint)
 	if err != nil {
 		return plugins.Pong{}, err

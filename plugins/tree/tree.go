@@ -31,25 +31,25 @@ const (
 	Scheme    = "tree"
 )
 
-// Backend is the plugins.Submitter for desks.
-type Backend struct {
+// backend is the plugins.Submitter for desks.
+type backend struct {
 	conf    plugins.Config
 	mu      sync.Mutex
 	clients map[string]*client
 }
 
 var (
-	_ plugins.Submitter    = (*Backend)(nil)
-	_ plugins.Assigner     = (*Backend)(nil)
-	_ plugins.Finder       = (*Backend)(nil)
-	_ plugins.Pinger       = (*Backend)(nil)
-	_ plugins.Explainer    = (*Backend)(nil)
-	_ plugins.SourceOpener = (*Backend)(nil)
+	_ plugins.Submitter    = (*backend)(nil)
+	_ plugins.Assigner     = (*backend)(nil)
+	_ plugins.Finder       = (*backend)(nil)
+	_ plugins.Pinger       = (*backend)(nil)
+	_ plugins.Explainer    = (*backend)(nil)
+	_ plugins.SourceOpener = (*backend)(nil)
 )
 
 // Open opens the back-end.
 func Open(c plugins.Config) (plugins.Submitter, error) {
-	return &Backend{conf: c, clients: map[string]*client{}}, nil
+	return &backend{conf: c, clients: map[string]*client{}}, nil
 }
 
 // parseURL reads tree://host:port, and returns it and where the desk answers.
@@ -84,7 +84,7 @@ const (
 	answerTime = 30 * time.Second
 )
 
-func (b *Backend) client(raw string) (*client, error) {
+func (b *backend) client(raw string) (*client, error) {
 	endpoint, base, err := parseURL(raw)
 	if err != nil {
 		return nil, &plugins.Error{Kind: plugins.Invalid, Op: "use", Endpoint: raw, Err: err}
@@ -122,7 +122,7 @@ func (b *Backend) client(raw string) (*client, error) {
 }
 
 // Close ends the connections.
-func (b *Backend) Close() error {
+func (b *backend) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, c := range b.clients {
@@ -133,7 +133,7 @@ func (b *Backend) Close() error {
 }
 
 // Source implements plugins.SourceOpener: a tree is one resource that takes every job.
-func (b *Backend) Source(u *url.URL) (plugins.Source, error) {
+func (b *backend) Source(u *url.URL) (plugins.Source, error) {
 	endpoint, _, err := parseURL(u.String())
 	return source{endpoint, b.conf.Now}, err
 }

@@ -12,8 +12,8 @@ import (
 	"gridbroker/forecast/turns"
 )
 
-// Interface is the desk's, as it calls itself.
-const Interface = "org.gridbroker.tree"
+// iface is the desk's, as it calls itself.
+const iface = "org.gridbroker.tree"
 
 // Bounds of what a user sends and has under way.
 const (
@@ -38,10 +38,10 @@ type keys struct {
 // askedJobs and toldJobs are lists of jobs, of users and for them.
 type (
 	askedJobs struct {
-		Jobs []Asked `json:"jobs"`
+		Jobs []asked `json:"jobs"`
 	}
 	toldJobs struct {
-		Jobs []Told `json:"jobs"`
+		Jobs []told `json:"jobs"`
 	}
 	greeting struct {
 		Interface string   `json:"interface"`
@@ -56,27 +56,27 @@ type (
 func (a *API) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/ping", a.known(func(w http.ResponseWriter, _ *http.Request, who string) {
-		write(w, greeting{Interface, []string{"1"}, who, a.Desk.config.Manager, a.Desk.count(who)})
+		write(w, greeting{iface, []string{"1"}, who, a.Desk.config.Manager, a.Desk.count(who)})
 	}))
 	mux.HandleFunc("POST /v1/jobs", a.known(func(w http.ResponseWriter, r *http.Request, who string) {
 		var in askedJobs
 		if read(w, r, &in, func() int { return len(in.Jobs) }) {
-			told, err := a.Desk.submit(who, in.Jobs)
-			answer(w, told, err)
+			jobs, err := a.Desk.submit(who, in.Jobs)
+			answer(w, jobs, err)
 		}
 	}))
-	about := func(path string, do func(who string, keys []string) ([]Told, error)) {
+	about := func(path string, do func(who string, keys []string) ([]told, error)) {
 		mux.HandleFunc("POST "+path, a.known(func(w http.ResponseWriter, r *http.Request, who string) {
 			var in keys
 			if read(w, r, &in, func() int { return len(in.Keys) }) {
-				told, err := do(who, in.Keys)
-				answer(w, told, err)
+				jobs, err := do(who, in.Keys)
+				answer(w, jobs, err)
 			}
 		}))
 	}
-	about("/v1/jobs/status", func(who string, keys []string) ([]Told, error) { return a.Desk.states(who, keys), nil })
+	about("/v1/jobs/status", func(who string, keys []string) ([]told, error) { return a.Desk.states(who, keys), nil })
 	about("/v1/jobs/claim", a.Desk.claim)
-	about("/v1/jobs/end", func(who string, keys []string) ([]Told, error) { return []Told{}, a.Desk.end(who, keys) })
+	about("/v1/jobs/end", func(who string, keys []string) ([]told, error) { return []told{}, a.Desk.end(who, keys) })
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "this is a tree of managers, to which users hand jobs by grid submit --via tree://HOST:PORT", http.StatusNotFound)
 	})
@@ -134,12 +134,12 @@ func read(w http.ResponseWriter, r *http.Request, into any, listed func() int) b
 	return true
 }
 
-func answer(w http.ResponseWriter, told []Told, err error) {
+func answer(w http.ResponseWriter, jobs []told, err error) {
 	if err != nil { // of the disk, and it may have room again
 		turns.Later(w, 5, err.Error())
 		return
 	}
-	write(w, toldJobs{told})
+	write(w, toldJobs{jobs})
 }
 
 func write(w http.ResponseWriter, body any) {

@@ -11,30 +11,30 @@ import (
 	"gridbroker/forecast/managers"
 )
 
-// State is how a job of a user is.
-type State string
+// state is how a job of a user is.
+type state string
 
 // The states.
 const (
-	Waits    State = "waits"    // in the tree
-	Away     State = "away"     // nobody has asked for it for a while: it is offered to nobody
-	Assigned State = "assigned" // it has a place, which is to be claimed
-	Claimed  State = "claimed"  // by its user
-	Ended    State = "ended"    // its user has ended it, or told its end
-	Gone     State = "gone"     // it was claimed, and nothing was heard of its user for longer than it may take
+	isWaiting  state = "waits"    // in the tree
+	isAway     state = "away"     // nobody has asked for it for a while: it is offered to nobody
+	isAssigned state = "assigned" // it has a place, which is to be claimed
+	isClaimed  state = "claimed"  // by its user
+	isEnded    state = "ended"    // its user has ended it, or told its end
+	isGone     state = "gone"     // it was claimed, and nothing was heard of its user for longer than it may take
 )
 
-// Asked is a job that a user hands in.
-type Asked struct {
+// asked is a job that a user hands in.
+type asked struct {
 	Key      string             `json:"key"`
 	Need     managers.Resources `json:"need"`
 	Priority int                `json:"priority,omitempty"`
 }
 
-// Told is a job as its user is told of it.
-type Told struct {
+// told is a job as its user is told of it.
+type told struct {
 	Key       string `json:"key"`
-	State     State  `json:"state,omitempty"`
+	State     state  `json:"state,omitempty"`
 	System    string `json:"system,omitempty"` // whose place it has
 	Manager   string `json:"manager,omitempty"`
 	Submitted int64  `json:"submitted,omitempty"` // ms
@@ -55,21 +55,21 @@ func checkKey(key string) error {
 }
 
 // submit takes jobs of a user; one that is here already is taken once.
-func (d *Desk) submit(subject string, list []Asked) ([]Told, error) {
+func (d *Desk) submit(subject string, list []asked) ([]told, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := time.Now()
-	told := make([]Told, len(list))
+	out := make([]told, len(list))
 	var fresh []*job
 	for i, a := range list {
-		told[i] = Told{Key: a.Key}
-		if a := d.users[subject]; a != nil && a.jobs[told[i].Key] != nil {
+		out[i] = told{Key: a.Key}
+		if a := d.users[subject]; a != nil && a.jobs[out[i].Key] != nil {
 			continue
 		}
 		j := &job{ID: treeID(subject, a.Key), Subject: subject, Key: a.Key, Need: a.Need, Priority: min(a.Priority, d.config.Priority),
 			Submitted: now.UnixMilli(), asked: now, attempt: int(now.Unix())}
 		if err := cmp.Or(checkKey(a.Key), (&managers.Job{ID: j.ID, Need: j.Need}).Check(), d.room(j, fresh, now)); err != nil {
-			told[i].Error = err.Error()
+			out[i].Error = err.Error()
 			continue
 		}
 		if !slices.ContainsFunc(fresh, func(o *job) bool { return o.Key == j.Key }) {
@@ -83,7 +83,7 @@ func (d *Desk) submit(subject string, list []Asked) ([]Told, error) {
 		d.add(j)
 	}
 	d.soon()
-	return told, nil
+	return out, nil
 }
 
 // errFull is that there is no room for another job.
@@ -121,14 +121,14 @@ func ended(jobs map[string]*job) (list []*job) {
 }
 
 // states tells a user of jobs; those that are not here are left out.
-func (d *Desk) states(subject string, keys []string) []Told {
+func (d *Desk) states(subject string, keys []string) []told {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	told := []Told{}
+	out := []told{}
 	for _, j := range d.of(subject, keys) {
-		told = append(told, d.tell(j))
+		out = append(out, d.tell(j))
 	}
-	return told
+	return out
 }
 
 // of are a user's jobs by their keys; the mutex is held.
@@ -145,19 +145,19 @@ func (d *Desk) of(subject string, keys []string) (list []*job) {
 	return list
 }
 
-func (d *Desk) tell(j *job) Told {
-	t := Told{Key: j.Key, State: Waits, Submitted: j.Submitted, ID: string(j.ID)}
+func (d *Desk) tell(j *job) told {
+	t := told{Key: j.Key, State: isWaiting, Submitted: j.Submitted, ID: string(j.ID)}
 	switch {
 	case j.Gone:
-		t.State = Gone
+		t.State = isGone
 	case j.Ended != 0:
-		t.State = Ended
+		t.State = isEnded
 	case j.Claimed != nil:
-		t.State, t.System, t.Manager = Claimed, j.Claimed.System, j.Claimed.Manager
+		t.State, t.System, t.Manager = isClaimed, j.Claimed.System, j.Claimed.Manager
 	case j.offered != nil:
-		t.State, t.System, t.Manager = Assigned, j.offered.System, j.offered.Manager
+		t.State, t.System, t.Manager = isAssigned, j.offered.System, j.offered.Manager
 	case d.away(j):
-		t.State = Away
+		t.State = isAway
 	}
 	return t
 }
@@ -167,7 +167,7 @@ func (d *Desk) away(j *job) bool { return time.Since(j.asked) > d.config.Patienc
 
 // claim gives a user the places of those jobs that have one, and tells how all of them are. Who claims is there to
 // start jobs: they are in the tree from now on.
-func (d *Desk) claim(subject string, keys []string) ([]Told, error) {
+func (d *Desk) claim(subject string, keys []string) ([]told, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	list := d.of(subject, keys)
@@ -187,12 +187,12 @@ func (d *Desk) claim(subject string, keys []string) ([]Told, error) {
 		}
 		return nil, err
 	}
-	told := []Told{}
+	out := []told{}
 	for _, j := range list {
-		told = append(told, d.tell(j))
+		out = append(out, d.tell(j))
 	}
 	d.soon()
-	return told, nil
+	return out, nil
 }
 
 // end lets a user's jobs go: those that wait do not any more, and the places of the others are free.
