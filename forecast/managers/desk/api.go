@@ -119,6 +119,9 @@ func (a *API) who(r *http.Request) (string, error) {
 		}
 		return "", errStranger
 	}
+	if x.Limited() {
+		return "", errors.New("you showed a limited proxy, which may not start jobs: make a full one (grid auth proxy)")
+	}
 	return x.Identity(), nil
 }
 
