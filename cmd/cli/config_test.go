@@ -75,10 +75,11 @@ func TestConfigErrorsHavePositions(t *testing.T) {
 	}
 }
 
-// Jobs are begun for a day after their owner's last token, unless the configuration says otherwise.
+// Jobs are begun for a day after their owner's last token, and are at their sites for an hour after they were brought, unless the
+// configuration says otherwise.
 func TestTokenGraceByDefault(t *testing.T) {
 	t.Parallel()
-	for line, want := range map[string]time.Duration{"": 24 * time.Hour, "token_grace = \"0s\"\n": 0, "token_grace = \"2h\"\n": 2 * time.Hour} {
+	for line, want := range map[string][2]time.Duration{"": {24 * time.Hour, time.Hour}, "token_grace = \"0s\"\nkeep_at_sites = \"0s\"\n": {}, "token_grace = \"2h\"\nkeep_at_sites = \"30h\"\n": {2 * time.Hour, 30 * time.Hour}} {
 		file := filepath.Join(t.TempDir(), "scheduler.toml")
 		if err := os.WriteFile(file, []byte("database = \"sqlite:s.db\"\nkey_file = \"scheduler.key\"\n"+line), 0o600); err != nil {
 			t.Fatal(err)
@@ -87,8 +88,8 @@ func TestTokenGraceByDefault(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if conf, err := c.settings(nil); err != nil || conf.TokenGrace != want {
-			t.Errorf("%q: %v, %v", line, conf.TokenGrace, err)
+		if conf, err := c.settings(nil); err != nil || conf.TokenGrace != want[0] || conf.KeepAtSites != want[1] {
+			t.Errorf("%q: %v, %v, %v", line, conf.TokenGrace, conf.KeepAtSites, err)
 		}
 	}
 }

@@ -35,6 +35,7 @@ type schedulerConfig struct {
 	Cycle        duration              `toml:"cycle"`
 	Grace        duration              `toml:"grace"`
 	TokenGrace   duration              `toml:"token_grace"`
+	KeepAtSites  duration              `toml:"keep_at_sites"` // jobs whose output was brought
 	Horizon      duration              `toml:"horizon"`
 	StatusEvery  duration              `toml:"status_every"`
 	MaxBypass    int                   `toml:"max_bypass"`
@@ -87,7 +88,7 @@ shortly before their slot. See docs/operators.md.`,
 }
 
 func loadSchedulerConfig(d *deps, file string) (schedulerConfig, error) {
-	c := schedulerConfig{Listen: "127.0.0.1:6120", TokenGrace: duration{24 * time.Hour}}
+	c := schedulerConfig{Listen: "127.0.0.1:6120", TokenGrace: duration{24 * time.Hour}, KeepAtSites: duration{time.Hour}}
 	path := abs(d, file)
 	if err := credential.Owned(credentialEnv(d), path); err != nil { // it names administrators
 		return c, usageError(err)
@@ -135,7 +136,7 @@ func (c *schedulerConfig) beside(dir string) {
 
 // settings is the scheduler's part of it.
 func (c schedulerConfig) settings(backends []plugins.Backend) (scheduler.Config, error) {
-	s := scheduler.Config{Name: c.Name, Cycle: c.Cycle.Duration, Grace: c.Grace.Duration, TokenGrace: c.TokenGrace.Duration, Horizon: c.Horizon.Duration,
+	s := scheduler.Config{Name: c.Name, Cycle: c.Cycle.Duration, Grace: c.Grace.Duration, TokenGrace: c.TokenGrace.Duration, KeepAtSites: c.KeepAtSites.Duration, Horizon: c.Horizon.Duration,
 		StatusEvery: c.StatusEvery.Duration, MaxBypass: c.MaxBypass, Sure: c.Sure, Patience: c.Patience.Duration, Budget: c.Budget, Free: c.Free, Planner: c.Planner, Spool: c.Spool,
 		Clusters: map[string]scheduler.ClusterConfig{}}
 	for _, cl := range c.Clusters {

@@ -2,7 +2,6 @@ package cli_test
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -37,7 +36,6 @@ type scene struct {
 	scheme   string // of the replicas' URLs
 	client   *http.Client
 	replicas [2]*exec.Cmd
-	wall     int // seconds that jobs ask for; 0: 120
 }
 
 // The leader is killed, the database is stopped hard and started again, while
@@ -287,11 +285,11 @@ func (s *scene) submit(name, more string) string {
 	return s.ids("submit", "--json", "--via", s.url(1), name+".jdl")[0]
 }
 
-// jdl writes a job that notes each time that it runs, and goes on for as long as there is a file "hold".
+// jdl writes a job that notes each time that it runs.
 func (s *scene) jdl(name, more string) {
 	s.write(name+".in", "hello "+name+"\n")
-	s.write(name+".jdl", fmt.Sprintf(`[ JobName = %q; Executable = "/bin/sh"; Arguments = "-c \"cat %s.in; echo x >> %s; while [ -e %s ]; do sleep 0.3; done; sleep 2\""; InputSandbox = {%q}; StdOutput = "out.txt"; OutputSandbox = {"out.txt"}; WallTime = %d; %s ]`,
-		name, name, filepath.Join(s.dir, "ran", name), filepath.Join(s.dir, "hold"), name+".in", cmp.Or(s.wall, 120), more))
+	s.write(name+".jdl", fmt.Sprintf(`[ JobName = %q; Executable = "/bin/sh"; Arguments = "-c \"cat %s.in; echo x >> %s; sleep 2\""; InputSandbox = {%q}; StdOutput = "out.txt"; OutputSandbox = {"out.txt"}; WallTime = 120; %s ]`,
+		name, name, filepath.Join(s.dir, "ran", name), name+".in", more))
 }
 
 // ids are the jobs that a command tells of.

@@ -15,6 +15,7 @@ const (
 	end      verb = "cancel"   // end it, started or not
 	collect  verb = "collect"  // bring its output
 	clean    verb = "clean"    // remove what the site keeps of it
+	forget   verb = "forget"   // that, and the job: its owner has asked for it
 )
 
 // action is one entry of the outbox.
@@ -103,6 +104,9 @@ func (o outbox) finish(ctx context.Context, a action, r result) error {
 		}
 		if n == 0 {
 			return errLeaseLost
+		}
+		if over, err := cleaning(ctx, h, a, r, o.now().Add(o.conf.KeepAtSites)); over || err != nil {
+			return err
 		}
 		if err := h.post(ctx, kindResult, "result/"+a.Key, r); err != nil {
 			return err

@@ -19,8 +19,8 @@ const (
 	collectDay   = 24 * 3600
 )
 
-// collect brings the output of a job, as much as is allowed, and lets the site
-// forget the job.
+// collect brings the output of a job, as much as is allowed. What all was brought of
+// the site is to forget, later.
 func (o outbox) collect(ctx context.Context, a action, j *Job, back plugins.Submitter, r *result) time.Duration {
 	f, can := back.(plugins.Fetcher)
 	if !can || j.Started == 0 {
@@ -47,9 +47,8 @@ func (o outbox) collect(ctx context.Context, a action, j *Job, back plugins.Subm
 		r.Said = err.Error()
 		return 10 * time.Second
 	}
-	if c, can := back.(plugins.Cleaner); can && r.Said == "" {
-		c.Clean(ctx, []plugins.Handle{j.Handle}) // what is left is the site's to remove
-	}
+	_, can = back.(plugins.Cleaner)
+	r.cleanable = can && r.Said == "" // what else is left is the site's to remove
 	return 0
 }
 

@@ -77,15 +77,18 @@ func (w news) cancelBooked(ctx context.Context, j *Job) error {
 	return w.h.write(ctx, "update action set due = $2 where key = $1 and done = 0 and due > $2", key, w.now.Unix())
 }
 
-// remove forgets a job that has ended, its files and all.
+// remove forgets a job that has ended, its files and all, as soon as its site has.
 func (w news) remove(ctx context.Context, id string) error {
 	if j := w.mem.jobs[id]; j != nil {
 		return w.cancel(ctx, id)
 	}
-	for _, q := range []string{"delete from file where job = $1", "delete from booking where job = $1", "delete from queue where id = $1"} {
+	for _, q := range []string{"delete from file where job = $1", "delete from booking where job = $1"} {
 		if _, err := w.h.exec(ctx, q, id); err != nil {
 			return err
 		}
+	}
+	if err := forgetAtSite(ctx, w.h, id, w.now); err != nil {
+		return err
 	}
 	w.log = append(w.log, Entry{At: millis(w.now), Job: id, Who: "scheduler", Event: "forgotten"})
 	return nil

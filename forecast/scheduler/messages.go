@@ -86,7 +86,8 @@ type result struct {
 	Number  int            `json:"number,omitempty"` // the greatest that a request of the job at a site was found to have
 	Late    bool           `json:"late,omitempty"`   // its slot went by while it was being sent, again and again
 
-	untaken bool // the site is known not to have it
+	untaken   bool // the site is known not to have it
+	cleanable bool // the site has it, and nobody needs that
 }
 
 // post leaves a message; one with a key that is there already is left out.

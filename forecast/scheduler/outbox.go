@@ -190,7 +190,7 @@ func (o outbox) attemptOf(ctx context.Context, a action, j *Job, all authorities
 	reg, release, err := o.asOwner(ctx, j.Owner, cred)
 	if err != nil {
 		r.Said = err.Error()
-		if doubt || a.Verb != launch && o.now().Unix() < max(j.Booking.To, j.Ended)+renewDay { // the site has it, or may: until the owner renews
+		if doubt || a.Verb != launch && o.now().Unix() < j.givenUp(a.Verb, o.conf.KeepAtSites) { // the site has it, or may: until the owner renews
 			r.untaken = a.Verb != launch // nothing was tried: what is tried a few times only is none the less then
 			return renewTime
 		}
@@ -289,6 +289,15 @@ const (
 	renewDay  = 24 * 3600
 )
 
+// givenUp is when an action is given up for which a job's owner has no credential.
+func (j *Job) givenUp(v verb, keep time.Duration) int64 {
+	at := max(j.Booking.To, j.Ended) + renewDay
+	if v == clean || v == forget {
+		at += int64(keep / time.Second)
+	}
+	return at
+}
+
 func (o outbox) perform(ctx context.Context, a action, j *Job, back plugins.Submitter, r *result) time.Duration {
 	switch a.Verb {
 	case launch:
@@ -299,6 +308,8 @@ func (o outbox) perform(ctx context.Context, a action, j *Job, back plugins.Subm
 		return o.cancelAt(ctx, a, j, back, r)
 	case collect:
 		return o.collect(ctx, a, j, back, r)
+	case clean, forget:
+		return cleanAt(ctx, a, j, back, r)
 	}
 	r.Kind, r.Said = plugins.Invalid, "no such action"
 	return 0

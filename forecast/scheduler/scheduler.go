@@ -27,6 +27,7 @@ type Config struct {
 	MaxOutput   int64         // bytes brought of one job's output; default 16 MiB
 	MaxDisk     int64         // bytes kept of one user; default 256 MiB
 	KeepOutput  time.Duration // after the end; default 7 days
+	KeepAtSites time.Duration // for how long sites keep a job whose output was brought; default 0
 	Spool       string        // directory for files on their way
 	Clusters    map[string]ClusterConfig
 	Admins      []string  // subjects that are administrators

@@ -122,7 +122,7 @@ var simEpoch = time.Unix(1_800_000_000, 0).UTC()
 func newWorld(t *testing.T, dsn string, seed uint64, fault float64, sites ...int) *world {
 	t.Helper()
 	w := &world{t: t, r: rand.New(rand.NewPCG(seed, 11)), from: simEpoch, now: simEpoch, sites: map[string]*simSite{}, fault: fault}
-	w.conf = Config{Name: "sim", Cycle: 30 * time.Second, Budget: 1e6, MaxBypass: 20, Spool: t.TempDir(), Clusters: map[string]ClusterConfig{}}
+	w.conf = Config{Name: "sim", Cycle: 30 * time.Second, Budget: 1e6, MaxBypass: 20, KeepAtSites: time.Hour, Spool: t.TempDir(), Clusters: map[string]ClusterConfig{}}
 	for i, n := range sites {
 		name := fmt.Sprint("c", i)
 		site := &simSite{w: w, name: name, nodes: make([]simNode, n), guests: map[string]*simGuest{}, runs: map[string]int{}, live: map[string]int{}, ids: map[string]uint64{}, full: true, start: wire.Begin}
@@ -595,6 +595,35 @@ func (s *simSite) Inventory(context.Context, glue.Endpoint) (list []plugins.Pres
 		list = append(list, plugins.Present{ID: id, Handle: plugins.Handle{Interface: "sim/" + s.name, Endpoint: "sim:" + s.name, ID: id}})
 	}
 	return list, nil
+}
+
+// Fetch implements plugins.Fetcher: jobs leave nothing.
+func (s *simSite) Fetch(_ context.Context, jobs []plugins.FetchRequest, _ plugins.Progress) []plugins.FetchResult {
+	out := make([]plugins.FetchResult, len(jobs))
+	for i, f := range jobs {
+		if s.w.unlucky() {
+			out[i].Err = &plugins.Error{Kind: plugins.Unavailable, Op: "fetch"}
+		} else if s.guests[f.Handle.ID] == nil {
+			out[i].Err = &plugins.Error{Kind: plugins.Refused, Op: "fetch"}
+		}
+	}
+	return out
+}
+
+// Clean implements plugins.Cleaner: what has ended is not known any more.
+func (s *simSite) Clean(_ context.Context, hs []plugins.Handle) []error {
+	out := make([]error, len(hs))
+	for i, h := range hs {
+		switch g := s.guests[h.ID]; {
+		case s.w.unlucky():
+			out[i] = &plugins.Error{Kind: plugins.Unavailable, Op: "clean"}
+		case g != nil && !g.state.Final():
+			s.w.t.Errorf("%s is %s, and to be removed", h.ID, g.state)
+		default:
+			delete(s.guests, h.ID)
+		}
+	}
+	return out
 }
 
 // Describe implements plugins.Inventory.
