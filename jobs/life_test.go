@@ -83,6 +83,7 @@ func lifeCases() []lifeCase {
 		{"seen running", seen(plugins.Status{State: plugins.Running}), at, plugins.Running},
 		{"seen done", seen(plugins.Status{State: plugins.Done}), at, plugins.Done},
 		{"seen failed", seen(plugins.Status{State: plugins.Failed}), at, plugins.Failed},
+		{"seen cancelled", seen(plugins.Status{State: plugins.Cancelled}), at, plugins.Cancelled},
 		{"not known, at first", seen(plugins.Status{State: plugins.Lost}), at, same},
 		{"no verdict", seen(plugins.Status{State: plugins.Unknown}), at, same},
 		{"a word that is no state", seen(plugins.Status{State: "\x1b[2Jdone"}), at, same},
@@ -90,9 +91,13 @@ func lifeCases() []lifeCase {
 		{"cancel", CancelAsked{}, append(one(plugins.Submitting), at...), same},
 		{"cancel before", CancelAsked{}, one(plugins.Intended), plugins.Cancelled},
 		{"retried", Retried{}, []plugins.State{plugins.Done, plugins.Failed, plugins.Lost}, plugins.Intended},
+		{"retried before it ran", Retried{Shallow: true}, []plugins.State{plugins.Done, plugins.Failed, plugins.Lost}, plugins.Intended},
 		{"not retried", NotRetried{Why: "nowhere"}, []plugins.State{plugins.Done, plugins.Failed, plugins.Lost}, same},
 		{"resubmitted", Resubmitted{}, append(one(plugins.Intended), over...), plugins.Intended},
+		{"resubmitted anywhere", Resubmitted{Anywhere: true}, append(one(plugins.Intended), over...), plugins.Intended},
+		{"taken up", TakenUp{Attempt: 4, Handle: plugins.Handle{ID: "h"}}, slices.Concat(kept, at, over), plugins.Accepted},
 		{"brought", Brought{Attempt: 2, Dir: "d"}, every, same},
+		{"brought, of the first attempt", Brought{Attempt: 1, Dir: "d"}, every, same},
 		{"renewed", Renewed{}, at, same},
 		{"vanished", Vanished{}, every, plugins.Lost},
 		{"restarted", Restarted{}, one(plugins.Failed), plugins.Accepted},
@@ -130,12 +135,17 @@ func TestLife(t *testing.T) {
 func TestAttemptsAreKept(t *testing.T) {
 	code := 3
 	r := inState(plugins.Done)
-	r.ExitCode, r.Host, r.Started, r.Ended, r.Reason, r.Output = &code, "n1", lifeStart, lifeStart.Add(time.Hour), "odd", "dir"
+	r.ExitCode, r.Host, r.Started, r.Ended, r.Reason = &code, "n1", lifeStart, lifeStart.Add(time.Hour), "odd"
 	apply := func(e Event) {
 		t.Helper()
 		if _, err := r.Apply(e, lifeStart.Add(2*time.Hour)); err != nil {
 			t.Fatal(err)
 		}
+	}
+	apply(Brought{Attempt: 2, Dir: "dir"})
+	apply(Brought{Attempt: 1, Dir: "other"})
+	if r.Output != "dir" || r.Past[0].Output != "other" {
+		t.Errorf("output of the present attempt in %q, of the first in %q", r.Output, r.Past[0].Output)
 	}
 	apply(Resubmitted{})
 	p := r.Past[1]
