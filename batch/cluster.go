@@ -246,6 +246,8 @@ func (c *cluster) need(j *Job) *Need {
 		}
 	}
 	n.serve = append(n.serve, make([]uint64, (len(c.nodes.up)+64)/64-len(n.serve))...)
+	n.named = len(j.Within) > 0
+	n.around = c.nodes.around(j, n)
 	nodes.sets.classify(nodes, n)
 	if w.inside && w.access > 0 {
 		r := c.state.Reservations[w.access-1]

@@ -42,6 +42,8 @@ type Need struct {
 	set      int      // its place in the sets of the plan, from 1; 0: all nodes
 	on       []int32  // the nodes that could serve it, in order
 	serve    []uint64 // the same, a bit for each node
+	around   []int32  // the nodes of its queue; the same where it names its nodes
+	named    bool     // it does
 	access   int32    // the reservation it may use, from 1; 0: none
 	// from and to are when it may run; to is 0 where it may at any time.
 	from, to int64

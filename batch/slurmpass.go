@@ -243,29 +243,41 @@ func (p *slurm) wake(m *Machine) {
 	p.repay(m)
 }
 
-// heads starts the first jobs of each partition, in order of priority, while
-// they fit; a partition in which one does not is done with.
+// headsDepth is how many jobs that wait for nodes they name the main loop walks past:
+// Slurm's default_queue_depth.
+const headsDepth = 100
+
+// heads starts the first jobs of each partition, in order of priority, while they fit; a
+// partition in which one does not is done with. One that names its nodes holds up nobody
+// but on these.
 func (p *slurm) heads(m *Machine) {
 	if m.following {
 		return
 	}
-	done := make([]bool, len(p.lines))
-	for line := first(p.lines, done); line >= 0; line = first(p.lines, done) {
-		e, _ := p.lines[line].head()
-		done[line] = !p.head(m, e.job)
-		if done[line] && (p.Builtin || p.charts()) {
-			shut(m, m.jobs[e.job].Need)
+	at, past := make([]place, len(p.lines)), 0
+	for line := p.foremost(at); line >= 0; line = p.foremost(at) {
+		e, here, _ := p.lines[line].at(at[line])
+		if at[line] = here; p.head(m, e.job) {
+			continue
+		}
+		n := m.jobs[e.job].Need
+		if at[line].i++; n == nil || !n.named || past == headsDepth {
+			at[line] = place{b: len(p.lines[line].blocks)}
+		} else {
+			past++
+		}
+		if p.Builtin || p.charts() {
+			shut(m, n)
 		}
 	}
 	shut(m, nil)
 }
 
-// first is the line, of those that are not done, whose first job is first of
-// all; -1: there is none.
-func first(lines []waiting, done []bool) int {
+// foremost is the line whose job, at a place each, is first of all; -1: there is none.
+func (p *slurm) foremost(at []place) int {
 	best, found := -1, entry{}
-	for i := range lines {
-		if e, ok := lines[i].head(); ok && !done[i] && (best < 0 || found.after(&e)) {
+	for i := range p.lines {
+		if e, _, ok := p.lines[i].at(at[i]); ok && (best < 0 || found.after(&e)) {
 			best, found = i, e
 		}
 	}
@@ -306,7 +318,8 @@ func (p *slurm) head(m *Machine, id int32) bool {
 	return true
 }
 
-// shut keeps jobs off the nodes that serve a need; nil: off none any more.
+// shut keeps jobs off the nodes of the partition of one that waits, or off those that it
+// names; nil: off none any more.
 func shut(m *Machine, n *Need) {
 	p, byNode := m.plan.(*nodePlan)
 	if !byNode {
@@ -319,7 +332,7 @@ func shut(m *Machine, n *Need) {
 	if p.shut == nil {
 		p.shut = make([]bool, len(p.nodes))
 	}
-	for _, i := range n.on {
+	for _, i := range n.around {
 		p.shut[i] = n.to == 0 || p.shut[i] // not for jobs that run in a reservation
 	}
 }

@@ -121,11 +121,11 @@ func (r *slowRunner) heads() {
 			r.begin(j, on)
 			continue
 		}
-		if done[fmt.Sprint(nodes)] = true; r.charts || r.p.Builtin {
-			for n := range r.nodes {
-				if j.Need.serves(int32(n)) {
-					shut[n] = true
-				}
+		named := r.state.Jobs[j.ID].Within
+		done[fmt.Sprint(nodes)] = len(named) == 0
+		for _, n := range nodes {
+			if (r.charts || r.p.Builtin) && (len(named) == 0 || slices.Contains(named, r.state.Nodes[n].Name)) {
+				shut[n] = true
 			}
 		}
 		i++
@@ -256,7 +256,7 @@ func TestSlurmRun(t *testing.T) {
 	for seed := range uint64(300) {
 		sum.run(t, seed)
 	}
-	for _, seed := range []uint64{4443, 5318} { // one that starts lets the first behind bf_max_job_test in
+	for _, seed := range []uint64{3593, 5318} { // one that starts lets the first behind bf_max_job_test in
 		sum.run(t, seed)
 	}
 	t.Logf("%+v", sum)
@@ -313,7 +313,7 @@ func (c *runsCompared) run(t *testing.T, seed uint64) {
 	}
 }
 
-// prioritized gives jobs priorities, ages, and times before which they may not begin.
+// prioritized gives jobs priorities, ages, nodes that they name, and times before which they may not begin.
 func prioritized(rng *rand.Rand, s *State, p *Slurm) {
 	p.Multifactor = []Multifactor{{}, {Age: 1000, MaxAge: 2 * time.Hour}, {JobSize: 50, FavorSmall: rng.IntN(2) == 0, FairShare: 40, QOS: 9, Partition: 5}}[rng.IntN(3)]
 	p.Multifactor.Shares = map[string]float64{"u1": 0.3, "u2": 1, "u5": 0.7}
@@ -323,6 +323,9 @@ func prioritized(rng *rand.Rand, s *State, p *Slurm) {
 		j := &s.Jobs[i]
 		if !j.Started.IsZero() {
 			continue
+		}
+		if rng.IntN(12) == 0 {
+			j.Within = []string{s.Nodes[rng.IntN(len(s.Nodes))].Name, s.Nodes[0].Name}
 		}
 		j.QOS = strings.Repeat("q", rng.IntN(2))
 		if p.Multifactor.Age > 0 {

@@ -79,3 +79,16 @@ func (n *upNodes) serving(queue string) string {
 	n.sets[queue] = key
 	return key
 }
+
+// around lists the nodes of a job's queue, or those that it names.
+func (n *upNodes) around(j *Job, need *Need) (nodes []int32) {
+	if len(j.Features)+len(j.Without) == 0 {
+		return need.on
+	}
+	for i := range n.up {
+		if n.at(i).serves(&Job{Queue: j.Queue, Also: j.Also, Within: j.Within}) {
+			nodes = append(nodes, int32(i))
+		}
+	}
+	return nodes
+}
