@@ -498,6 +498,7 @@ func (e Returned) apply(r *Record, now time.Time) (string, bool) {
 		return "", false
 	}
 	r.Owner, r.Choices, r.Reason = "", nil, fmt.Sprintf("%s, where %s had a place for it, did not take it: %s", p.Assigned, p.At, e.Why)
+	r.Tried = slices.DeleteFunc(r.Tried, func(id string) bool { return id == r.Resource }) // which may have room the next time
 	leave(r)
 	n := returns(r)
 	if n >= mostReturns {
