@@ -111,7 +111,7 @@ func Open(c Config) (*Desk, error) {
 	}
 	now := time.Now()
 	for _, j := range list {
-		j.attempt = int(now.Unix()) // above those of before: a job is handed in less than once a second
+		j.attempt = int(now.UnixMilli()) // above those of before: a job is not handed in each millisecond
 		if j.Claimed != nil {
 			j.asked = now
 		}

@@ -153,6 +153,12 @@ func TestClaimsAtTheDesk(t *testing.T) {
 		if got := f.claims(t); got != "waits" {
 			t.Errorf("it %s", got)
 		}
+		time.Sleep(time.Minute) // by then it is handed in again, asked for or not long ago
+		f.claims(t)
+		synctest.Wait()
+		if in, _ := f.counted(); in < 2 || f.in[in-1].Attempt <= f.in[0].Attempt {
+			t.Errorf("after the restart it was handed in as attempt %d, and before as %d", f.in[in-1].Attempt, f.in[0].Attempt)
+		}
 		f.Answer(offer)
 		if a, b := f.claims(t), f.claims(t); a != "claimed one" || b != a {
 			t.Errorf("claimed: %s, then %s", a, b)

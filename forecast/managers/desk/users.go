@@ -67,7 +67,7 @@ func (d *Desk) submit(subject string, list []asked) ([]told, error) {
 			continue
 		}
 		j := &job{ID: treeID(subject, a.Key), Subject: subject, Key: a.Key, Need: a.Need, Priority: min(a.Priority, d.config.Priority),
-			Submitted: now.UnixMilli(), asked: now, attempt: int(now.Unix())}
+			Submitted: now.UnixMilli(), asked: now, attempt: int(now.UnixMilli())}
 		if err := cmp.Or(checkKey(a.Key), (&managers.Job{ID: j.ID, Need: j.Need}).Check(), d.room(j, fresh, now)); err != nil {
 			out[i].Error = err.Error()
 			continue
