@@ -18,6 +18,7 @@ type ends struct {
 	own   func() *tls.Certificate       // nil: it shows none
 	trust func() *credential.Trust      // nil, or where it gives none: it believes by none
 	shown func() (credential.End, bool) // what it shows others as a client; nil: nothing
+	among func() *credential.Bundle     // by whom managers believe each other; nil: it is none
 }
 
 // agentEnds is that of an agent: the host certificate that it shows its scheduler, and by whom it believes that.
@@ -34,6 +35,12 @@ func agentEnds(d *deps, f agentRunOptions) (e ends) {
 		return credential.End{Kind: credential.HostEnds, Name: set.X509.Identity(), At: set.X509.NotAfter()}, true
 	}
 	return e
+}
+
+// managerEnds is that of a manager: its certificate, and the authorities of the tree.
+func managerEnds(d *deps, f managerTLS, own func() *tls.Certificate) (ends, error) {
+	among, err := credential.BundleFile(credentialEnv(d), abs(d, f.ca), readNamed, func(error) {}) // who connects says it
+	return ends{own: own, among: among}, err
 }
 
 // serves adds the certificate of a server.
@@ -58,6 +65,9 @@ func (e ends) list() (list []credential.End) {
 		if end, is := e.shown(); is {
 			list = append(list, end)
 		}
+	}
+	if e.among != nil {
+		list = append(list, e.among().Ends()...)
 	}
 	if e.trust != nil {
 		if t := e.trust(); t != nil {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gridbroker/credential"
 	"gridbroker/forecast/managers"
 	"gridbroker/forecast/managers/daemon"
 	"gridbroker/foreign"
@@ -34,22 +35,15 @@ func (f *managerTLS) register(cmd *cobra.Command) {
 }
 
 // read reads the certificates.
-func (f *managerTLS) read(d *deps) (own func() *tls.Certificate, authorities *x509.CertPool, err error) {
+func (f *managerTLS) read(d *deps) (own func() *tls.Certificate, authorities func() *x509.CertPool, err error) {
 	if f.cert == "" || f.key == "" || f.ca == "" {
 		return nil, nil, usageError(errors.New("managers and brokers know each other by certificates: give --cert, --key and --ca"))
 	}
 	if own, err = hostPair(d, f.cert, f.key); err != nil {
 		return nil, nil, err
 	}
-	text, err := readNamed(abs(d, f.ca))
-	if err != nil {
-		return nil, nil, err
-	}
-	authorities = x509.NewCertPool()
-	if !authorities.AppendCertsFromPEM(text) {
-		return nil, nil, fmt.Errorf("%s: no certificate in it", f.ca)
-	}
-	return own, authorities, nil
+	bundle, err := credential.BundleFile(credentialEnv(d), abs(d, f.ca), readNamed, func(err error) { fmt.Fprintf(d.env.Err, "grid: %v\n", err) })
+	return own, func() *x509.CertPool { return bundle().Pool }, err
 }
 
 // config reads the certificates for links and questions.

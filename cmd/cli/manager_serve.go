@@ -3,8 +3,10 @@ package cli
 import (
 	"cmp"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -93,6 +95,16 @@ func (f *managerServeOptions) check() error {
 	return cmp.Or(f.users.check(), f.total.Check())
 }
 
+// daemon is the manager's configuration.
+func (f *managerServeOptions) daemon(d *deps, client *http.Client, authorities func() *x509.CertPool) daemon.Config {
+	rules := managers.Serving()
+	rules.Interval, rules.MaxAge = f.interval.Milliseconds(), f.maxAge.Milliseconds()
+	return daemon.Config{
+		Name: f.name, Parent: f.parent, System: f.system, Total: f.total, Rules: rules, Dir: abs(d, f.dir),
+		Client: client, Authorities: authorities, Beat: f.beat, Log: daemonLog(d),
+	}
+}
+
 func runManagerServe(ctx context.Context, d *deps, f managerServeOptions) error {
 	if err := f.check(); err != nil {
 		return usageError(err)
@@ -108,14 +120,13 @@ func runManagerServe(ctx context.Context, d *deps, f managerServeOptions) error 
 	if err != nil {
 		return err
 	}
+	ending, err := managerEnds(d, f.managerTLS, own)
+	if err != nil {
+		return err
+	}
 	cfg := daemon.TLS(own, authorities)
-	rules := managers.Serving()
-	rules.Interval, rules.MaxAge = f.interval.Milliseconds(), f.maxAge.Milliseconds()
 	client := daemon.Client(cfg)
-	manager, err := daemon.New(ctx, daemon.Config{
-		Name: f.name, Parent: f.parent, System: f.system, Total: f.total, Rules: rules, Dir: abs(d, f.dir),
-		Client: client, Authorities: cfg.RootCAs, Beat: f.beat, Log: daemonLog(d),
-	})
+	manager, err := daemon.New(ctx, f.daemon(d, client, authorities))
 	if err != nil {
 		return err
 	}
@@ -132,6 +143,7 @@ func runManagerServe(ctx context.Context, d *deps, f managerServeOptions) error 
 		return errors.Join(err, stopUsers())
 	}
 	serving(d, "manager serve", listen, fmt.Sprintf("manager %s listens at %s", f.name, listen))
+	go ending.watch(ctx, d.env.Now, daemonLog(d), daemon.NoteEnds(manager))
 	manager.Run()
 	return stopUsers()
 }

@@ -3,12 +3,16 @@ package main_test
 import (
 	"crypto"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"fmt"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -137,9 +141,7 @@ func TestNewAuthority(t *testing.T) {
 	authorities := t.TempDir()
 	d := newRogueScheduled(t, nil, []string{"X509_CERT_DIR=" + authorities}, fmt.Sprintf("cert = %q\nkey = %q\n", filepath.Join(h.v.dir, "cert.pem"), filepath.Join(h.v.dir, "key.pem")))
 	ca := testbed.NewCA(t, "Newer CA", time.Now(), nil)
-	user := ca.Issue("ann", nil)
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true,
-		Certificates: []tls.Certificate{{Certificate: [][]byte{user.Cert.Raw}, PrivateKey: user.Key}}}}}
+	client := shows(ca)
 	letIn := func() bool {
 		resp, err := client.Get("https://" + d.addr + "/v1/ping")
 		if err != nil {
@@ -157,4 +159,103 @@ func TestNewAuthority(t *testing.T) {
 	}
 	ca.Install(authorities, credential.NameHash(ca.Cert.RawSubject), "/DC=org/CN=Newer CA")
 	h.until("its authority is there, and it is not let in", letIn)
+}
+
+// shows is a client that shows a certificate of an authority.
+func shows(ca *testbed.CA) *http.Client {
+	user := ca.Issue("ann", func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} })
+	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true,
+		Certificates: []tls.Certificate{{Certificate: [][]byte{user.Cert.Raw}, PrivateKey: user.Key}}}}}
+}
+
+// TestManagersReadAuthoritiesAnew: a manager lets in, and is content with, who shows a certificate of an authority that was added to
+// its file while it runs, and no more of one that was taken out. What is half written changes nothing.
+func TestManagersReadAuthoritiesAnew(t *testing.T) {
+	t.Parallel()
+	newer := testbed.NewCA(t, "Newer CA", time.Now(), nil)
+	asked := make(chan bool, 100)
+	parent := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- true
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	parent.TLS = &tls.Config{Certificates: []tls.Certificate{newer.Server(nil)}}
+	parent.Config.ErrorLog = log.New(io.Discard, "", 0)
+	parent.StartTLS()
+	defer parent.Close()
+	d, _, _ := newManager(t, "--parent", parent.URL, "--beat", "100ms")
+	h := hostFiles{t, nil, d.victim}
+	file := filepath.Join(d.dir, "ca.pem")
+	first, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	letIn := func() bool {
+		resp, err := shows(newer).Get("https://" + d.addr + "/v1/state")
+		if err != nil {
+			return false
+		}
+		resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
+	}
+	if letIn() || len(asked) > 0 {
+		t.Fatal("an authority is believed that is not there")
+	}
+	testbed.WriteFile(t, file, append(first, testbed.PEM(newer.Cert)...), 0o644)
+	h.until("its authority is there, and it is not let in", letIn)
+	h.until("its authority is there, and it does not go to its parent", func() bool { return len(asked) > 0 })
+	testbed.WriteFile(t, file, first[:len(first)/2], 0o644)
+	h.until("it does not say that its authorities cannot be read", func() bool { return strings.Contains(d.words(), "authorities cannot be used") })
+	if !letIn() {
+		t.Error("half a file was believed")
+	}
+	testbed.WriteFile(t, file, first, 0o644)
+	h.until("its authority is gone, and it is let in", func() bool { return !letIn() })
+}
+
+// TestEndsAreToldByDaemons: what ends soon is warned of by every daemon that people run, from its start on.
+func TestEndsAreToldByDaemons(t *testing.T) {
+	t.Parallel()
+	ending := func(t *testing.T, v *victim) { // what daemons are with ends in a week
+		old := testbed.NewCA(t, "Old CA", time.Now(), func(c *x509.Certificate) { c.NotAfter = time.Now().AddDate(0, 0, 7) })
+		old.Install(v.dir, credential.NameHash(old.Cert.RawSubject), "/DC=org/CN=Old CA")
+		own := old.Server(func(c *x509.Certificate) { c.NotAfter = time.Now().AddDate(0, 0, 6) })
+		testbed.WriteFile(t, filepath.Join(v.dir, "ca.pem"), testbed.PEM(old.Cert), 0o644)
+		testbed.WriteFile(t, filepath.Join(v.dir, "cert.pem"), testbed.PEM(own.Leaf), 0o644)
+		testbed.WriteFile(t, filepath.Join(v.dir, "key.pem"), testbed.KeyPEM(t, own.PrivateKey.(crypto.Signer)), 0o600)
+	}
+	metrics := testbed.FreeAddress(t)
+	for name, start := range map[string]func(*testing.T, *victim) *daemon{
+		"agent": func(t *testing.T, v *victim) *daemon {
+			return v.serve([]string{"X509_CERT_DIR=" + v.dir}, "agent", "run", "--lrms", "local:", "--cluster", "c", "--scheduler", "https://127.0.0.1:1", "--token-file", "token", "--listen", "127.0.0.1:0", "--cert", "cert.pem", "--key", "key.pem")
+		},
+		"manager": func(t *testing.T, v *victim) *daemon {
+			return v.serve(nil, "manager", "serve", "--name", "https://"+testbed.FreeAddress(t), "--dir", filepath.Join(v.dir, "m"), "--ca", "ca.pem", "--cert", "cert.pem", "--key", "key.pem", "--metrics", metrics)
+		},
+		"scheduler": func(t *testing.T, v *victim) *daemon {
+			return newRogueScheduled(t, nil, []string{"X509_CERT_DIR=" + v.dir}, fmt.Sprintf("cert = %q\nkey = %q\n", filepath.Join(v.dir, "cert.pem"), filepath.Join(v.dir, "key.pem")))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := newVictim(t)
+			ending(t, v)
+			testbed.WriteFile(t, filepath.Join(v.dir, "token"), []byte("secret"), 0o600)
+			d := start(t, v)
+			hostFiles{t, nil, v}.until("it does not tell what ends", func() bool {
+				said := d.words()
+				return strings.Contains(said, `what="host certificate"`) && strings.Contains(said, "what=authority")
+			})
+			if name != "manager" {
+				return
+			}
+			resp, err := http.Get("http://" + metrics + "/metrics")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			if text, err := io.ReadAll(resp.Body); err != nil || !strings.Contains(string(text), `grid_manager_certificate_end_seconds{kind="authority"} 6`) {
+				t.Errorf("%s %v", text, err)
+			}
+		})
+	}
 }

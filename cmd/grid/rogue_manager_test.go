@@ -18,7 +18,7 @@ import (
 )
 
 // newManager is a manager of the tree, with two who have certificates of its authority.
-func newManager(t *testing.T) (d *daemon, rogue, honest tls.Certificate) {
+func newManager(t *testing.T, more ...string) (d *daemon, rogue, honest tls.Certificate) {
 	t.Helper()
 	v := newVictim(t)
 	ca := testbed.NewCA(t, "CA", time.Now(), nil)
@@ -36,7 +36,7 @@ func newManager(t *testing.T) (d *daemon, rogue, honest tls.Certificate) {
 		id := ca.Issue(name, func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} })
 		return tls.Certificate{Certificate: [][]byte{id.Cert.Raw}, PrivateKey: id.Key}
 	}
-	d = v.serve(nil, "manager", "serve", "--name", "https://"+addr, "--dir", filepath.Join(v.dir, "m"), "--ca", "ca.pem", "--cert", "cert.pem", "--key", "key.pem")
+	d = v.serve(nil, append([]string{"manager", "serve", "--name", "https://" + addr, "--dir", filepath.Join(v.dir, "m"), "--ca", "ca.pem", "--cert", "cert.pem", "--key", "key.pem", "--metrics", ""}, more...)...)
 	return d, client("rogue"), client("honest")
 }
 

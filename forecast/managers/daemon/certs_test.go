@@ -70,9 +70,14 @@ func tlsConfig(ca, cert, key []byte) (*tls.Config, error) {
 	pool := x509.NewCertPool()
 	pool.AddCert(root)
 	own := tls.Certificate{Certificate: [][]byte{cert}, PrivateKey: k}
-	cfg := TLS(func() *tls.Certificate { return &own }, pool)
+	cfg := TLS(func() *tls.Certificate { return &own }, func() *x509.CertPool { return pool })
 	cfg.Certificates = []tls.Certificate{own} // for tests that want to know it
 	return cfg, nil
+}
+
+// believed are the authorities of a configuration.
+func believed(cfg *tls.Config) func() *x509.CertPool {
+	return func() *x509.CertPool { c, _ := cfg.GetConfigForClient(nil); return c.RootCAs }
 }
 
 func testServer(addr string, cfg *tls.Config, h http.Handler) (*http.Server, error) {

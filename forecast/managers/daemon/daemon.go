@@ -22,8 +22,8 @@ type Config struct {
 	Total  managers.Resources // of the system
 	Rules  managers.Rules     // times in milliseconds
 	Dir    string             // where assignments are kept
-	// Authorities are those whose certificates brokers sign passports with; nil: nothing is checked.
-	Authorities *x509.CertPool
+	// Authorities are those of now whose certificates brokers sign passports with; nil: nothing is checked.
+	Authorities func() *x509.CertPool
 	Client      *http.Client  // with the manager's certificate; must do HTTP/2
 	Beat        time.Duration // between signs of life; four without one end a link; 0: 2 s
 	Log         *slog.Logger

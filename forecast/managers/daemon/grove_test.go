@@ -136,7 +136,7 @@ func (n *network) member(t *testing.T, addr string, ca, cert, key []byte) (*host
 	}
 	cfg.SessionTicketsDisabled = true // a server that writes while its client does would wait for ever: pipes keep nothing
 	h, client := n.listen(addr), Client(cfg)
-	client.Transport.(*http.Transport).DialContext = h.dialer()
+	client.Transport.(*http.Transport).DialTLSContext = dialer(h.dialer()).secured(cfg)
 	return h, client, func(handler http.Handler) *http.Server {
 		s := Server(cfg, handler)
 		s.ErrorLog = log.New(io.Discard, "", 0) // connections that are cut are no news
@@ -155,12 +155,16 @@ func (f *grove) start(i int) {
 	r := &rooted{ended: make(chan struct{})}
 	var client *http.Client
 	var serve func(http.Handler) *http.Server
+	cfg, err := tlsConfig(c.CA, c.Cert, c.Key)
+	if err != nil {
+		f.t.Fatal(err)
+	}
 	r.host, client, serve = f.net.member(f.t, c.Listen, c.CA, c.Cert, c.Key)
 	ctx, cancel := context.WithCancel(context.Background())
 	r.cancel = cancel
 	r.Daemon, err = New(ctx, Config{
 		Name: c.Name, Parent: c.Parent, System: c.System, Total: managers.Resources{CPUs: c.CPUs}, Rules: testRules(), Dir: c.Dir,
-		Client: client, Authorities: client.Transport.(*http.Transport).TLSClientConfig.RootCAs, Beat: c.Beat, Log: slog.New(slog.NewTextHandler(out, nil)),
+		Client: client, Authorities: believed(cfg), Beat: c.Beat, Log: slog.New(slog.NewTextHandler(out, nil)),
 	})
 	if err != nil {
 		f.t.Fatal(err)
@@ -199,8 +203,12 @@ func (f *grove) interrupt(i int) {
 func (f *grove) broker(ca *authority, manager int) (*Broker, *record) {
 	f.t.Helper()
 	cert, key := ca.issue(f.t)
+	cfg, err := tlsConfig(ca.cert.Raw, cert, key)
+	if err != nil {
+		f.t.Fatal(err)
+	}
 	_, client, serve := f.net.member(f.t, "127.0.0.1:7600", ca.cert.Raw, cert, key)
-	b, ran := newBroker("127.0.0.1:7600", f.configs[manager].Name, client, client.Transport.(*http.Transport).TLSClientConfig.Certificates[0])
+	b, ran := newBroker("127.0.0.1:7600", f.configs[manager].Name, client, cfg.Certificates[0])
 	s := serve(b.Handler())
 	f.t.Cleanup(func() { s.Close(); client.CloseIdleConnections() })
 	return b, ran

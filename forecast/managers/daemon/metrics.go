@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -13,6 +14,7 @@ type figures struct {
 	registry *prometheus.Registry
 	starts   prometheus.Counter
 	messages prometheus.Counter
+	ends     *prometheus.GaugeVec
 	state    func() State
 }
 
@@ -28,8 +30,14 @@ func newFigures(state func() State) *figures {
 		starts:   prometheus.NewCounter(prometheus.CounterOpts{Name: "grid_manager_starts_total", Help: "Jobs that got resources of the own system."}),
 		messages: prometheus.NewCounter(prometheus.CounterOpts{Name: "grid_manager_messages_total", Help: "Messages sent to other managers."}),
 	}
-	f.registry.MustRegister(f, f.starts, f.messages)
+	f.ends = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "grid_manager_certificate_end_seconds", Help: "Until the first of a kind ends: of the host certificate, the authorities."}, []string{"kind"})
+	f.registry.MustRegister(f, f.starts, f.messages, f.ends)
 	return f
+}
+
+// NoteEnds makes what notes for monitors how long it is until the first of a kind of certificate ends.
+func NoteEnds(d *Daemon) func(kind string, left time.Duration) {
+	return func(kind string, left time.Duration) { d.figures.ends.WithLabelValues(kind).Set(left.Seconds()) }
 }
 
 // Describe implements prometheus.Collector.

@@ -60,7 +60,7 @@ func seal(j *managers.Job, own *tls.Certificate) error {
 
 // passports checks passports, and remembers whose certificates it has seen.
 type passports struct {
-	authorities *x509.CertPool // nil: nothing is checked
+	authorities func() *x509.CertPool // nil: nothing is checked
 	mu          sync.Mutex
 	known       map[[sha256.Size]byte]*signer
 }
@@ -68,7 +68,8 @@ type passports struct {
 // signer is who signs passports.
 type signer struct {
 	cert  *x509.Certificate
-	chain [][]byte // kept once for all jobs
+	chain [][]byte       // kept once for all jobs
+	by    *x509.CertPool // authorities of which one vouches for him
 	until time.Time
 }
 
@@ -135,10 +136,11 @@ func (p *passports) signer(chain [][]byte) (*signer, error) {
 	p.mu.Lock()
 	s := p.known[sum]
 	p.mu.Unlock()
-	if s != nil && time.Now().Before(s.until) {
+	believed := p.authorities()
+	if s != nil && s.by == believed && time.Now().Before(s.until) {
 		return s, nil
 	}
-	s, err := p.verify(chain)
+	s, err := verify(chain, believed)
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +157,7 @@ func (p *passports) signer(chain [][]byte) (*signer, error) {
 const recheck = time.Hour
 
 // verify checks certificates against the authorities.
-func (p *passports) verify(chain [][]byte) (*signer, error) {
+func verify(chain [][]byte, authorities *x509.CertPool) (*signer, error) {
 	certs, between := make([]*x509.Certificate, len(chain)), x509.NewCertPool()
 	for i, der := range chain {
 		var err error
@@ -166,7 +168,7 @@ func (p *passports) verify(chain [][]byte) (*signer, error) {
 			between.AddCert(certs[i])
 		}
 	}
-	_, err := certs[0].Verify(x509.VerifyOptions{Roots: p.authorities, Intermediates: between, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+	_, err := certs[0].Verify(x509.VerifyOptions{Roots: authorities, Intermediates: between, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +176,7 @@ func (p *passports) verify(chain [][]byte) (*signer, error) {
 	if certs[0].NotAfter.Before(until) {
 		until = certs[0].NotAfter
 	}
-	return &signer{certs[0], chain, until}, nil
+	return &signer{certs[0], chain, authorities, until}, nil
 }
 
 // chainOf are the certificates that the other side of a connection showed.

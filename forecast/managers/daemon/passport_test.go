@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -21,7 +22,7 @@ func certified(t *testing.T) (*Daemon, *tls.Config) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := New(t.Context(), Config{Name: "https://m.example:1", Dir: t.TempDir(), Client: http.DefaultClient, Authorities: cfg.RootCAs})
+	d, err := New(t.Context(), Config{Name: "https://m.example:1", Dir: t.TempDir(), Client: http.DefaultClient, Authorities: believed(cfg)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,6 +84,23 @@ func TestPassportsAreTheBrokers(t *testing.T) {
 		waits := strings.Contains(fmt.Sprintf("%q", d.State().Waiting), fmt.Sprintf("%q", j.ID))
 		if waits != (tc.want == "") || !strings.Contains(why, tc.want) {
 			t.Errorf("%s: waits: %v, refused: %q, want %q", name, waits, why, tc.want)
+		}
+	}
+}
+
+// Who was believed by an authority that is taken out is believed no more.
+func TestPassportsByTheAuthoritiesOfNow(t *testing.T) {
+	d, cfg := certified(t)
+	before, others := believed(cfg)(), x509.NewCertPool()
+	j := managers.Job{ID: "j", Broker: "https://127.0.0.1:1", Need: managers.Resources{CPUs: 1}, Submitted: now()}
+	if err := seal(&j, &cfg.Certificates[0]); err != nil {
+		t.Fatal(err)
+	}
+	j.Papers.Chain = cfg.Certificates[0].Certificate
+	for i, pool := range []*x509.CertPool{before, before, others, before} {
+		d.papers.authorities = func() *x509.CertPool { return pool }
+		if err := d.papers.check(&j); (err == nil) != (pool == before) {
+			t.Errorf("time %d: %v", i, err)
 		}
 	}
 }

@@ -56,7 +56,7 @@ func managerProcess() error {
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	d, err := New(context.Background(), Config{
 		Name: c.Name, Parent: c.Parent, System: c.System, Total: managers.Resources{CPUs: c.CPUs}, Rules: testRules(),
-		Dir: c.Dir, Client: Client(cfg), Authorities: cfg.RootCAs, Beat: c.Beat, Log: log,
+		Dir: c.Dir, Client: Client(cfg), Authorities: believed(cfg), Beat: c.Beat, Log: log,
 	})
 	if err != nil {
 		return err

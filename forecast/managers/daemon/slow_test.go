@@ -34,7 +34,10 @@ func TestChildThatDoesNotRead(t *testing.T) {
 	t.Cleanup(func() { s.Close() })
 
 	// The window of its stream is full after some twenty signs of life.
-	mine := cfg.Clone()
+	mine, err := cfg.GetConfigForClient(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	mine.NextProtos = []string{"h2"}
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: mine, ForceAttemptHTTP2: true, HTTP2: &http.HTTP2Config{MaxReceiveBufferPerStream: 64}}}
 	t.Cleanup(client.CloseIdleConnections)

@@ -1,20 +1,59 @@
 package daemon
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
+	"net"
 	"net/http"
 	"time"
 )
 
 // TLS returns the configuration of managers and brokers: both sides show
-// certificates of the authorities. own is asked at each handshake.
-func TLS(own func() *tls.Certificate, authorities *x509.CertPool) *tls.Config {
-	return &tls.Config{
+// certificates of the authorities. own and authorities are asked at each handshake.
+func TLS(own func() *tls.Certificate, authorities func() *x509.CertPool) *tls.Config {
+	config := &tls.Config{
 		GetCertificate:       func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return own(), nil },
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return own(), nil },
-		RootCAs:              authorities, ClientCAs: authorities,
-		ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS12,
+		ClientAuth:           tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
+	}
+	config.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		c, pool := config.Clone(), authorities()
+		c.GetConfigForClient, c.RootCAs, c.ClientCAs = nil, pool, pool
+		return c, nil
+	}
+	return config
+}
+
+// handshakeTime is how long a client waits for TLS.
+const handshakeTime = 10 * time.Second
+
+// dialer is how connections begin.
+type dialer func(ctx context.Context, network, addr string) (net.Conn, error)
+
+// secured connects as a client, by the authorities of now.
+func (connect dialer) secured(config *tls.Config) dialer {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		raw, err := connect(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		c, err := config.GetConfigForClient(nil)
+		if err != nil {
+			return nil, errors.Join(err, raw.Close())
+		}
+		if c.ServerName, _, err = net.SplitHostPort(addr); err != nil {
+			return nil, errors.Join(err, raw.Close())
+		}
+		ctx, cancel := context.WithTimeout(ctx, handshakeTime)
+		defer cancel()
+		conn := tls.Client(raw, c)
+		if err := conn.HandshakeContext(ctx); err != nil {
+			raw.Close()
+			return nil, err
+		}
+		return conn, nil
 	}
 }
 
@@ -27,11 +66,11 @@ func Server(config *tls.Config, h http.Handler) *http.Server {
 	}
 }
 
-// Client returns the client of a manager or a broker.
+// Client returns the client of a manager or a broker, by what TLS returned.
 func Client(config *tls.Config) *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
-			TLSClientConfig: config.Clone(), ForceAttemptHTTP2: true, TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: time.Minute,
+			DialTLSContext: dialer(new(net.Dialer).DialContext).secured(config), ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute,
 			MaxIdleConnsPerHost: 8, MaxResponseHeaderBytes: 64 << 10, HTTP2: &http.HTTP2Config{SendPingTimeout: 5 * time.Second, PingTimeout: 5 * time.Second},
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
