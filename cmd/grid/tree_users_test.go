@@ -233,7 +233,6 @@ func TestUsersOfTheTree(t *testing.T) {
 	w.rest(alice)
 }
 
-
 // said is what the desk tells of one job, "" where it has none.
 func (w *woods) said(u *world, path, key string) (state, system string) {
 	w.t.Helper()
