@@ -145,6 +145,7 @@ func TestClaimsAtTheDesk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, id := one(t, managers.Resources{CPUs: 1, Wall: 1800})
 		offer := daemon.Offer{Job: id, Manager: "https://one", System: "one"}
+		synctest.Wait() // it is handed in
 		f.Answer(offer)
 		f.open(t)
 		if o := f.Orders(daemon.Report{Manager: "https://one", Running: []managers.ID{id}}); len(o.Ended) != 1 {
