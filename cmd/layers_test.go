@@ -50,6 +50,7 @@ var mayImport = map[string][]string{
 	"forecast/scheduler":       {"durable/sqlite", "foreign", "forecast/scheduler/plan", "forecast/turns", "forecast/wire", "jobs", "broker", "plugins", "batch", "credential", "rank", "glue", "jdl"},
 	"forecast/managers":        {},
 	"forecast/managers/daemon": {"durable", "forecast/managers", "forecast/turns"},
+	"forecast/managers/chart":  {},
 	"forecast/managers/desk":   {"durable/sqlite", "forecast/managers", "forecast/managers/daemon", "forecast/turns", "credential"},
 	"forecast/sim/tree":        {"forecast/managers"},
 	"forecast/sim":             {"forecast/managers", "forecast/wire", "readahead", "jobs", "broker", "plugins", "batch", "rank", "glue", "jdl", "jdl/classad", "infosys", "forecast/scheduler", "forecast/scheduler/plan", "forecast/agent"},

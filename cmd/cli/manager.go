@@ -75,9 +75,11 @@ for each neighbour what is free in that direction and what it was told.
 
 --tree asks its neighbours, too, and theirs, and prints the whole tree: what each
 system has free, what waits and runs with each manager, and what each believes to
-be free above and below it. --job also tells with which manager that job is now.`,
+be free above and below it. --job also tells with which manager that job is now.
+--html also writes all of that as a page, with the tree drawn.`,
 		Example: `  grid manager show https://m1.example.org:7700 --cert me.pem --key me.key --ca grid.pem
-  grid manager show https://m1.example.org:7700 --tree --job 4711 --cert me.pem --key me.key --ca grid.pem`,
+  grid manager show https://m1.example.org:7700 --tree --job 4711 --cert me.pem --key me.key --ca grid.pem
+  grid manager show https://m1.example.org:7700 --tree --html tree.html --cert me.pem --key me.key --ca grid.pem`,
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runManagerShow(cmd.Context(), d, f, args[0])
@@ -86,29 +88,33 @@ be free above and below it. --job also tells with which manager that job is now.
 	f.register(cmd)
 	cmd.Flags().BoolVar(&f.tree, "tree", false, "show the whole tree")
 	cmd.Flags().StringVar(&f.job, "job", "", "with --tree: tell where job `ID` is")
+	cmd.Flags().StringVar(&f.html, "html", "", "with --tree: write a page with the drawn tree, its tables and where the job is to `FILE`")
 	return cmd
 }
 
 // managerShowOptions are those of grid manager show.
 type managerShowOptions struct {
 	managerTLS
-	tree bool
-	job  string
+	tree      bool
+	job, html string
 }
 
 func runManagerShow(ctx context.Context, d *deps, f managerShowOptions, name string) error {
 	if err := checkManagerURL("URL", name); err != nil {
 		return usageError(err)
 	}
-	if f.job != "" && !f.tree {
-		return usageError(errors.New("--job is for --tree"))
+	if (f.job != "" || f.html != "") && !f.tree {
+		return usageError(errors.New("--job and --html are for --tree"))
+	}
+	if err := writable(d, f.html); err != nil {
+		return err
 	}
 	cfg, err := f.config(d)
 	if err != nil {
 		return err
 	}
 	if f.tree {
-		return showTree(ctx, d, daemon.Client(cfg), name, f.job)
+		return showTree(ctx, d, daemon.Client(cfg), name, f)
 	}
 	s, err := fetchState(ctx, daemon.Client(cfg), name)
 	if err != nil {
@@ -120,13 +126,18 @@ func runManagerShow(ctx context.Context, d *deps, f managerShowOptions, name str
 	return printManager(d, s)
 }
 
-func showTree(ctx context.Context, d *deps, client *http.Client, name, job string) error {
+func showTree(ctx context.Context, d *deps, client *http.Client, name string, f managerShowOptions) error {
 	t, err := readTree(ctx, client, name)
 	if err != nil {
 		return err
 	}
-	if job != "" {
-		t.find(job)
+	if f.job != "" {
+		t.find(f.job)
+	}
+	if f.html != "" {
+		if err := writeTo(d, f.html, func(out io.Writer) error { return t.writeHTML(d.env.Now(), out) }); err != nil {
+			return err
+		}
 	}
 	if d.json {
 		return cmp.Or(printJSON(d, "manager.tree", *t), t.missing())

@@ -3,31 +3,16 @@ package tree
 import (
 	_ "embed" // the page
 	"fmt"
-	"html/template"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
+
+	"gridbroker/forecast/managers/chart"
 )
 
 //go:embed page.html
 var pageText string
-
-// spot is a manager in the drawing.
-type spot struct {
-	X, Y                float64
-	Name, Text          string
-	System, Dead, OnWay bool
-	Drawn               bool
-	Below               string // what is below it and not drawn
-	Parent, depth       int
-}
-
-// edge is a link of the drawing, or a step of the job over one.
-type edge struct {
-	X1, Y1, X2, Y2 float64
-	Text           string // numbers of the steps
-}
 
 // stepView is a line of the job's way.
 type stepView struct {
@@ -47,21 +32,14 @@ type rowView struct {
 
 // WriteHTML writes the view as one page that needs nothing else.
 func (v *View) WriteHTML(out io.Writer) error {
-	page, err := template.New("tree").Parse(pageText)
+	page, err := chart.Parse(pageText)
 	if err != nil {
 		return err
 	}
-	spots, width, height := v.spots()
-	var links []edge
-	for _, s := range spots {
-		if s.Parent >= 0 && s.Drawn {
-			p := spots[s.Parent]
-			links = append(links, edge{X1: s.X, Y1: s.Y, X2: p.X, Y2: p.Y})
-		}
-	}
+	drawing := v.drawing()
 	return page.Execute(out, map[string]any{
-		"View": v, "At": units(v.At), "Run": units(v.Job.Run), "Latency": units(v.Config.Latency), "Home": v.Managers[v.Job.Home].Name, "Width": width, "Height": height,
-		"Folded": slices.ContainsFunc(spots, func(s spot) bool { return s.Below != "" }), "Spots": spots, "Links": links, "Moves": v.moves(spots), "Steps": v.steps(), "Tables": v.tables(spots),
+		"View": v, "At": units(v.At), "Run": units(v.Job.Run), "Latency": units(v.Config.Latency), "Home": v.Managers[v.Job.Home].Name,
+		"Drawing": drawing, "Steps": v.steps(), "Tables": v.tables(drawing.Spots),
 	})
 }
 
@@ -69,90 +47,30 @@ func units(ticks int64) string {
 	return strconv.FormatFloat(float64(ticks)/TicksPerUnit, 'f', 1, 64)
 }
 
-// drawnWhole is how many systems a tree has at most that is drawn whole.
-const drawnWhole = 32
+// drawing is the tree with the job's way.
+func (v *View) drawing() *chart.Drawing {
+	d := chart.Draw(fmt.Sprintf("the tree of managers and the way of job %d", v.Job.ID), v.shown())
+	d.Moves = v.moves(d.Spots)
+	return d
+}
 
-// spots places the managers: systems side by side at the bottom, every domain over the
-// middle of its own. Of a large tree domains that the job never came to are drawn without
-// what is below them.
-func (v *View) spots() (spots []spot, width, height float64) {
-	spots = make([]spot, len(v.Managers))
-	d := drawing{spots: spots, children: make([][]int, len(v.Managers)), below: make([]int, len(v.Managers)), near: make([]bool, len(v.Managers))}
-	for _, st := range v.Way {
-		spots[st.Manager].OnWay = true
-	}
+// shown are the managers as they are drawn.
+func (v *View) shown() []chart.Manager {
+	spots := make([]chart.Manager, len(v.Managers))
 	for i, m := range v.Managers {
-		s := spot{Name: m.Name, Parent: m.Parent, System: m.System, Dead: m.Dead, OnWay: spots[i].OnWay}
-		s.Text = fmt.Sprintf("%s: %d wait", m.Name, m.Waiting)
+		spots[i] = chart.Manager{Name: m.Name, Parent: m.Parent, System: m.System, Dead: m.Dead, Text: fmt.Sprintf("%s: %d wait", m.Name, m.Waiting)}
 		if m.System {
-			s.Text = fmt.Sprintf("%s: %d of %d nodes free, %d wait", m.Name, m.Free, m.Nodes, m.Waiting)
-		}
-		spots[i] = s
-		if m.Parent >= 0 {
-			d.children[m.Parent] = append(d.children[m.Parent], i)
+			spots[i].Text = fmt.Sprintf("%s: %d of %d nodes free, %d wait", m.Name, m.Free, m.Nodes, m.Waiting)
 		}
 	}
-	for i, m := range v.Managers {
-		if m.Parent < 0 {
-			d.count(i)
-			d.systems += d.below[i]
-		}
+	for _, st := range v.Way {
+		spots[st.Manager].Marked = true
 	}
-	for i, m := range v.Managers {
-		if m.Parent < 0 {
-			d.place(i, 0)
-		}
-	}
-	return spots, 2*edgeX + across*float64(max(0, d.column-1)), 2*edgeY + down*float64(d.deepest)
-}
-
-// Distances in a drawing.
-const across, down, edgeX, edgeY = 34.0, 74.0, 40.0, 34.0
-
-// drawing places managers one after the other.
-type drawing struct {
-	spots                    []spot
-	children                 [][]int
-	below                    []int  // how many systems there are from each on
-	near                     []bool // whether the job was there, or below
-	systems, column, deepest int
-}
-
-// count fills in what is below a manager.
-func (d *drawing) count(i int) {
-	d.near[i] = d.spots[i].OnWay
-	if d.spots[i].System {
-		d.below[i] = 1
-	}
-	for _, c := range d.children[i] {
-		d.count(c)
-		d.below[i] += d.below[c]
-		d.near[i] = d.near[i] || d.near[c]
-	}
-}
-
-// place gives a manager and all below it their places.
-func (d *drawing) place(i, depth int) {
-	s, children := &d.spots[i], d.children[i]
-	s.depth, d.deepest = depth, max(d.deepest, depth)
-	s.Drawn, s.Y = true, edgeY+down*float64(depth)
-	if len(children) > 0 && d.systems > drawnWhole && !d.near[i] {
-		s.Below = fmt.Sprintf("(%d)", d.below[i])
-		children = nil
-	}
-	for _, c := range children {
-		d.place(c, depth+1)
-	}
-	if n := len(children); n > 0 {
-		s.X = (d.spots[children[0]].X + d.spots[children[n-1]].X) / 2
-		return
-	}
-	s.X = edgeX + across*float64(d.column)
-	d.column++
+	return spots
 }
 
 // moves are the links that the job went over, each with the numbers of its steps.
-func (v *View) moves(spots []spot) (list []edge) {
+func (v *View) moves(spots []chart.Spot) (list []chart.Edge) {
 	at := map[[2]int]int{}
 	for i, st := range v.Way {
 		if st.To < 0 {
@@ -167,7 +85,7 @@ func (v *View) moves(spots []spot) (list []edge) {
 			if a.Y < b.Y {
 				side = -4
 			}
-			list = append(list, edge{X1: a.X + side, Y1: a.Y, X2: b.X + side, Y2: b.Y})
+			list = append(list, chart.Edge{X1: a.X + side, Y1: a.Y, X2: b.X + side, Y2: b.Y})
 		}
 		if n := len(list[k].Text); n < 12 {
 			list[k].Text = strings.TrimSpace(list[k].Text + " " + strconv.Itoa(i+1))
@@ -192,9 +110,9 @@ func (v *View) steps() (list []stepView) {
 	return list
 }
 
-func (v *View) tables(spots []spot) (list []rowView) {
+func (v *View) tables(spots []chart.Spot) (list []rowView) {
 	for i, m := range v.Managers {
-		r := rowView{Name: m.Name, Waiting: strconv.Itoa(m.Waiting), OnWay: spots[i].OnWay}
+		r := rowView{Name: m.Name, Waiting: strconv.Itoa(m.Waiting), OnWay: spots[i].Marked}
 		if m.System {
 			r.Free = fmt.Sprintf("%d of %d", m.Free, m.Nodes)
 		}

@@ -73,8 +73,9 @@ func TestWatchPage(t *testing.T) {
 	if n := strings.Count(text, "<tr"); n != 2+len(v.Way)+len(v.Managers) {
 		t.Errorf("%d lines of tables, want %d steps and %d managers", n, len(v.Way), len(v.Managers))
 	}
-	spots, width, height := v.spots()
-	for _, s := range spots {
+	drawn := v.drawing()
+	width, height := drawn.Width, drawn.Height
+	for _, s := range drawn.Spots {
 		if s.X < 15 || s.Y < 25 || s.X > width-15 || s.Y > height-25 {
 			t.Errorf("%s at %g, %g of %g, %g", s.Name, s.X, s.Y, width, height)
 		}
@@ -100,9 +101,10 @@ func TestLargeTreeIsFolded(t *testing.T) {
 			v.Managers = append(v.Managers, ManagerView{Name: "s", Parent: domain, System: true})
 		}
 	}
-	spots, width, _ := v.spots()
+	tree := v.drawing()
+	width := tree.Width
 	at, drawn, folded := map[[2]float64]bool{}, 0, 0
-	for _, s := range spots {
+	for _, s := range tree.Spots {
 		if !s.Drawn {
 			continue
 		}
@@ -118,8 +120,7 @@ func TestLargeTreeIsFolded(t *testing.T) {
 		t.Errorf("%d managers are drawn, %d domains folded; want 17 and 7", drawn, folded)
 	}
 	v.Managers = v.Managers[:1+3*9]
-	spots, _, _ = v.spots()
-	for _, s := range spots {
+	for _, s := range v.drawing().Spots {
 		if !s.Drawn || s.Below != "" {
 			t.Errorf("%+v: of a tree of 24 systems all are drawn", s)
 		}
