@@ -55,7 +55,7 @@ func (f *follower) renewalFile() string {
 	return filepath.Join(stateDir(f.deps, f.session.conf), renewalFile)
 }
 
-// renewsNow tells whether the last renewal, by whatever process, was long ago, or was with
+// renewsNow tells whether the last renewal, by whatever process, was long ago, when the clock was ahead, or with
 // a credential that ends before the one at hand.
 func (f *follower) renewsNow(set *credential.Set) bool {
 	var last renewal
@@ -63,7 +63,8 @@ func (f *follower) renewsNow(set *credential.Set) bool {
 	if err != nil || json.Unmarshal(text, &last) != nil { // there was none that is known of
 		return true
 	}
-	return clock.Passed(last.At, f.env.Now()) >= f.flags.renew || lasts(set).After(last.Until)
+	now := f.env.Now()
+	return clock.Passed(last.At, now) >= f.flags.renew || last.At.After(now) || lasts(set).After(last.Until)
 }
 
 // lasts is when a credential runs out that something is delegated of, or its VOMS attributes.

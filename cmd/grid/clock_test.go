@@ -3,6 +3,7 @@ package main_test
 import (
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -204,6 +205,44 @@ func TestRenewedAfterSleep(t *testing.T) {
 			c.set(2*time.Hour, 2*time.Hour)
 			w.until("it has renewed after the sleep", func() bool { return renewals() > before })
 		})
+	}
+}
+
+// What was renewed or delegated while the clock was ten hours ahead is so once more when it is right: what a computing
+// element got then may not have begun. It is so once, not each time.
+func TestRenewedWhenTheClockWasAhead(t *testing.T) {
+	t.Parallel()
+	bed := testbed.NeedARC(t)
+	w := newWorld(t)
+	p, err := aliceOf(t, bed).NewProxy(credential.ProxyOptions{Begin: time.Now().Add(-2 * time.Hour), Lifetime: 9 * 24 * time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.env = append(w.env, "X509_USER_PROXY="+filepath.Join(w.dir, "proxy"))
+	if err := errors.Join(p.Save(filepath.Join(w.dir, "proxy")), os.WriteFile(filepath.Join(w.dir, "grid.toml"), []byte("[auth]\ndelegation = \"3h\"\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	c := w.clocked()
+	renewals := func() int {
+		w.grid("follow", "--once")
+		log, _, _ := w.try("log", "--all")
+		return strings.Count(log, "delegated credential renewed")
+	}
+	c.set(10*time.Hour, 0)
+	w.grid("submit", "--no-cache", "--info", bed.REST11[0], w.jobs(1, "sleep 600")[0])
+	if n := renewals(); n != 1 {
+		t.Fatalf("renewed %d times at first", n)
+	}
+	w.delegatedFor(13 * time.Hour)
+	c.set(0, 0)
+	w.grid("submit", "--no-cache", "--info", bed.REST11[0], w.jobs(1, "sleep 600")[0])
+	w.delegatedFor(3 * time.Hour)
+	for _, jump := range []time.Duration{0, -time.Hour} {
+		c.set(jump, 0)
+		first := renewals()
+		if second := renewals(); first == 1 || second != first {
+			t.Errorf("%s: renewed %d and then %d times", jump, first, second)
+		}
 	}
 }
 

@@ -59,10 +59,10 @@ func delegate(ctx context.Context, c *client, op string) (string, error) {
 const delegations = "arc-delegations"
 
 // fresh reports whether a delegation has at least half of the life that a new
-// one would get.
+// one would get. One that has more was made when the clock was ahead, and may not even have begun.
 func fresh(c *client, d delegation) bool {
-	now := c.o.Now()
-	return d.ID != "" && d.Expires.Sub(now) > wanted(c).Sub(now)/2
+	now, end := c.o.Now(), wanted(c)
+	return d.ID != "" && d.Expires.Sub(now) > end.Sub(now)/2 && !d.Expires.After(end.Add(time.Minute))
 }
 
 // longestDelegation is for how long a credential is delegated where nobody says

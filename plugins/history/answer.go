@@ -113,7 +113,7 @@ func query(tx *sql.Tx, text string, args []any, each func(scan func(...any) erro
 func (k knowledge) about(r *glue.Resource, now time.Time) (h rank.History, ok bool) {
 	if t, found := k.tallies[r.ID]; found {
 		h.Jobs, ok = t.jobs, true
-		h.Proven = t.odd == 0 && t.goodAt > 0 && now.Sub(moment(t.goodAt)) <= provenFor
+		h.Proven = t.odd == 0 && t.goodAt > 0 && now.Sub(moment(t.goodAt)).Abs() <= provenFor
 		// With the weight of the decayed sum, an old record counts as few jobs.
 		w := decay(now, t.at)
 		h.Odd = int(math.Round(t.odd * w)) // so that a suspect gets a chance after a day

@@ -364,9 +364,11 @@ func TestProven(t *testing.T) {
 		t.Error("proven although a job failed at once since")
 	}
 	b.run(simulate, r, 0, time.Hour, 0)
-	b.clock = b.clock.Add(provenFor + time.Hour)
-	if b.of(simulate, r).Proven {
-		t.Error("proven by yesterday")
+	for _, later := range []time.Duration{provenFor + time.Hour, -2 * (provenFor + time.Hour)} {
+		b.clock = b.clock.Add(later)
+		if b.of(simulate, r).Proven {
+			t.Errorf("proven by another day, %s later", later)
+		}
 	}
 }
 

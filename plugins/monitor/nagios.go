@@ -45,7 +45,7 @@ const (
 func (n nagios) reports(checks []check) []report {
 	var rs []report
 	for _, c := range checks {
-		if c.soft || !c.at.IsZero() && n.now().Sub(c.at) > max(freshest, freshChecks*c.every) {
+		if c.soft || !c.at.IsZero() && n.now().Sub(c.at).Abs() > max(freshest, freshChecks*c.every) {
 			continue
 		}
 		t := plugins.Trouble{Said: c.said, At: c.at}
