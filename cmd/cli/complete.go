@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -261,14 +260,17 @@ func completeAttempts(d *deps) cobra.CompletionFunc {
 	}
 }
 
-// completeScheduler offers the scheduler of the configuration.
+// completeScheduler offers the scheduler of the configuration, or how the URLs of schedulers and trees of managers begin.
 func completeScheduler(d *deps) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		conf, err := loadConfig(d)
 		if err != nil {
 			return offered(nil)
 		}
-		return offered([]cobra.Completion{cmp.Or(conf.Scheduler, "grid://")})
+		if conf.Scheduler != "" {
+			return offered([]cobra.Completion{conf.Scheduler})
+		}
+		return offered([]cobra.Completion{"grid://", "tree://"})
 	}
 }
 

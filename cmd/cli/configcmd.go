@@ -144,8 +144,8 @@ func checkPlaces(d *deps, c config, b *plugins.Registry) error {
 	}
 	if to := schedulerURL("", false, c); to != "" {
 		back, ok := b.ForURL(to)
-		if _, whole := back.Submitter.(caller); !ok || !whole {
-			return fmt.Errorf("scheduler = %q: not a scheduler; want grid://host:port", to)
+		if !ok || !takesAll(back.Submitter) {
+			return fmt.Errorf("scheduler = %q: not a scheduler; want grid://host:port, or tree://host:port of a tree of managers", to)
 		}
 	}
 	return nil

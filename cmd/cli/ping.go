@@ -38,13 +38,15 @@ func pingCmd(d *deps) *cobra.Command {
 is told, and for the list of your jobs, which it gives only to those who may
 submit. Shows what it said, and as whom you were presented to it. A central
 scheduler is asked by the URL that --via takes, and tells whether you administer it,
-for which clusters you speak, and whether this replica leads.
+for which clusters you speak, and whether this replica leads; a tree of managers by
+tree://HOST:PORT.
 
 The exit code is 0 when all are up and let you in, 4 when one is up and does not
 let you in, 1 when one is down.`,
 		Example: `  grid ping https://ce.example.org/arex
   grid ping --json https://ce1.example.org/arex https://ce2.example.org/arex
-  grid ping https://scheduler.example.org:6120`,
+  grid ping https://scheduler.example.org:6120
+  grid ping tree://ce.example.org:7701`,
 		Args: usageArgs(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, urls []string) error {
 			ctx, stop := context.WithTimeout(cmd.Context(), timeout)

@@ -88,7 +88,7 @@ func prioritise(all []*jdl.Job, priority float64) error {
 func (v via) resource(ctx context.Context, reg *plugins.Registry) (*glue.Resource, error) {
 	back, ok := reg.ForURL(v.url)
 	if !ok || !takesAll(back.Submitter) {
-		return nil, usageError(fmt.Errorf("--via %s: neither a scheduler nor a tree of managers; want grid://host:port or tree://host:port", v.url))
+		return nil, usageError(fmt.Errorf("--via %s: not a scheduler; want grid://host:port, or tree://host:port of a tree of managers", v.url))
 	}
 	u, err := url.Parse(v.url)
 	if err != nil {

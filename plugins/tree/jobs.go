@@ -74,7 +74,7 @@ func (c *client) submit(ctx context.Context, reqs []plugins.Request, results []p
 		in.Jobs = append(in.Jobs, asked{q.ID, NeedOf(q.Job), int(q.Job.Priority)})
 	}
 	var out toldJobs
-	err := c.do(ctx, "submit", "/v1/jobs", in, &out, true)
+	err := c.insist(ctx, func() error { return c.do(ctx, "submit", "/v1/jobs", in, &out, true) })
 	said := map[string]told{}
 	for _, t := range out.Jobs {
 		said[t.Key] = t
@@ -90,6 +90,25 @@ func (c *client) submit(ctx context.Context, reqs []plugins.Request, results []p
 			results[i].Err = &plugins.Error{Kind: plugins.Refused, Op: "submit", Endpoint: c.endpoint, Said: t.Error}
 		default:
 			results[i].Handle = c.handle(q.ID)
+		}
+	}
+}
+
+// patience is for how long a desk may be away, as it is started again, before jobs are refused for it.
+const patience = 5 * time.Second
+
+// insist asks again where the desk did nothing, for a while.
+func (c *client) insist(ctx context.Context, ask func() error) error {
+	for until := time.Now().Add(patience); ; {
+		err := ask()
+		e, ok := errors.AsType[*plugins.Error](err)
+		if !ok || e.Kind != plugins.Unavailable || time.Now().After(until) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(max(time.Second, min(e.RetryIn, patience/3))):
 		}
 	}
 }
