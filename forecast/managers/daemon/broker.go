@@ -144,27 +144,31 @@ func (b *Broker) handOver(ctx context.Context, again []managers.Job) {
 func (b *Broker) Handler() http.Handler { return BrokerHandler(b.answer, b.orders) }
 
 // BrokerHandler serves what managers ask a broker: its answer to an offer (/v1/offer), its orders upon a report (/v1/report).
-// An offer is a manager's of the host that the offer names.
+// Both are told by a manager of the host that they name.
 func BrokerHandler(answer func(Offer) Answer, orders func(Report) Orders) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/offer", func(w http.ResponseWriter, r *http.Request) {
 		var o Offer
-		if !readBody(w, r, maxEnded, &o) {
-			return
+		if readBody(w, r, maxEnded, &o) && fromManager(w, r, o.Manager) {
+			writeBody(w, answer(o))
 		}
-		if err := named(r.TLS, o.Manager); err != nil {
-			http.Error(w, fmt.Sprintf("manager %.200s: %v", o.Manager, err), http.StatusForbidden)
-			return
-		}
-		writeBody(w, answer(o))
 	})
 	mux.HandleFunc("POST /v1/report", func(w http.ResponseWriter, r *http.Request) {
 		var rep Report
-		if readBody(w, r, maxBody, &rep) {
+		if readBody(w, r, maxBody, &rep) && fromManager(w, r, rep.Manager) {
 			writeBody(w, orders(rep))
 		}
 	})
 	return mux
+}
+
+// fromManager refuses what is not told by the manager's host.
+func fromManager(w http.ResponseWriter, r *http.Request, manager string) bool {
+	err := named(r.TLS, manager)
+	if err != nil {
+		http.Error(w, fmt.Sprintf("manager %.200s: %v", manager, err), http.StatusForbidden)
+	}
+	return err == nil
 }
 
 // answer grants the first offer for a job, and the same again; every other is refused.

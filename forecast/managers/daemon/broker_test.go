@@ -2,8 +2,11 @@ package daemon
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -80,4 +83,24 @@ func TestInterruptedBroker(t *testing.T) {
 			t.Errorf("%d jobs were withdrawn and %d started, %v are free", len(errs), started.Load(), s.Free)
 		}
 	})
+}
+
+// Who offers and reports is the manager that he says, by the host of his certificate.
+func TestOffersAreTheManagers(t *testing.T) {
+	der, _ := newAuthority(t).issue(t) // of 127.0.0.1
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := BrokerHandler(func(Offer) Answer { return Answer{Granted: true} }, func(Report) Orders { return Orders{} })
+	for manager, want := range map[string]int{"https://127.0.0.1:7700": 200, "https://ce.example:7700": 403, "": 403} {
+		for _, path := range []string{"/v1/offer", "/v1/report"} {
+			r := httptest.NewRequest("POST", path, strings.NewReader(fmt.Sprintf(`{"manager": %q}`, manager)))
+			r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{cert}}
+			w := httptest.NewRecorder()
+			if h.ServeHTTP(w, r); w.Code != want {
+				t.Errorf("%s of %q: %d, want %d", path, manager, w.Code, want)
+			}
+		}
+	}
 }
