@@ -47,6 +47,7 @@ type (
 		Interface string   `json:"interface"`
 		Versions  []string `json:"versions"`
 		Subject   string   `json:"subject"`
+		LetIn     bool     `json:"let_in"`
 		Manager   string   `json:"manager"`
 		Jobs      int      `json:"jobs"` // of this user that have not ended
 	}
@@ -56,7 +57,7 @@ type (
 func (a *API) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/ping", a.known(func(w http.ResponseWriter, _ *http.Request, who string) {
-		write(w, greeting{iface, []string{"1"}, who, a.Desk.config.Manager, a.Desk.count(who)})
+		write(w, greeting{iface, []string{"1"}, who, true, a.Desk.config.Manager, a.Desk.count(who)})
 	}))
 	mux.HandleFunc("POST /v1/jobs", a.known(func(w http.ResponseWriter, r *http.Request, who string) {
 		var in askedJobs
