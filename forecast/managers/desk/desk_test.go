@@ -3,6 +3,7 @@ package desk
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -90,11 +91,11 @@ func (f *tree) claims(t *testing.T) string {
 	return strings.TrimSpace(string(told[0].State) + " " + told[0].System)
 }
 
-// counted are how often jobs were handed in, and places given back.
-func (f *tree) counted() (in, ended int) {
+// heard are the jobs that were handed in, and the places given back.
+func (f *tree) heard() (in []managers.Job, ended []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return len(f.in), len(f.ended)
+	return slices.Clone(f.in), slices.Clone(f.ended)
 }
 
 // A job is in the tree while its user asks for it; the first offer is granted, and the same again. A place that nobody claims within the
@@ -104,18 +105,20 @@ func TestOffersAtTheDesk(t *testing.T) {
 		f, id := one(t, managers.Resources{CPUs: 2})
 		synctest.Wait()
 		first := daemon.Offer{Job: id, Manager: "https://one", System: "one"}
-		if in, _ := f.counted(); in != 1 || f.in[0].ID != id || f.in[0].Broker != "https://m" || f.in[0].Need.CPUs != 2 || f.in[0].Priority != 5 {
-			t.Fatalf("handed in: %+v", f.in)
+		if in, _ := f.heard(); len(in) != 1 || in[0].ID != id || in[0].Broker != "https://m" || in[0].Need.CPUs != 2 || in[0].Priority != 5 {
+			t.Fatalf("handed in: %+v", in)
 		}
 		if a, b, c := f.Answer(first), f.Answer(daemon.Offer{Job: id, Manager: "https://two"}), f.Answer(first); !a.Granted || b.Granted || !c.Granted {
 			t.Errorf("granted %v, another %v, again %v", a, b, c)
 		}
 		time.Sleep(30 * time.Second) // nobody claims
-		f.Desk.jobs[id].asked = time.Now()
+		f.Desk.mu.Lock()
+		f.Desk.jobs[id].asked = time.Now() // he looks, and claims nothing
+		f.Desk.mu.Unlock()
 		time.Sleep(40 * time.Second)
-		in, ended := f.counted()
-		if ended != 1 || f.ended[0] != "https://one "+string(id) || in != 2 || f.in[1].Attempt <= f.in[0].Attempt || f.in[1].Submitted != f.in[0].Submitted {
-			t.Errorf("given back %v, handed in %+v", f.ended, f.in)
+		in, ended := f.heard()
+		if len(ended) != 1 || ended[0] != "https://one "+string(id) || len(in) != 2 || in[1].Attempt <= in[0].Attempt || in[1].Submitted != in[0].Submitted {
+			t.Errorf("given back %v, handed in %+v", ended, in)
 		}
 		if o := f.Orders(daemon.Report{Manager: "https://one", Waiting: []managers.ID{id, "other"}, Running: []managers.ID{id}}); fmt.Sprint(o.Drop) != "[other]" || len(o.Ended) != 1 {
 			t.Errorf("orders %+v", o)
@@ -125,15 +128,15 @@ func TestOffersAtTheDesk(t *testing.T) {
 		if f.state(t) != isAway || f.Answer(first).Granted || f.Answer(first).Ended || len(o.Drop) != 1 {
 			t.Errorf("of a user who is away: %s, %+v", f.state(t), o)
 		}
-		before, _ := f.counted()
+		before, _ := f.heard()
 		time.Sleep(time.Hour)
-		if in, _ := f.counted(); in != before {
-			t.Errorf("handed in %d times meanwhile", in-before)
+		if in, _ := f.heard(); len(in) != len(before) {
+			t.Errorf("handed in %d times meanwhile", len(in)-len(before))
 		}
 		f.claims(t)
 		synctest.Wait()
-		if in, _ := f.counted(); in != before+1 || f.state(t) != isWaiting {
-			t.Errorf("when he is back it is %s, handed in %d times", f.state(t), in-before)
+		if in, _ := f.heard(); len(in) != len(before)+1 || f.state(t) != isWaiting {
+			t.Errorf("when he is back it is %s, handed in %d times", f.state(t), len(in)-len(before))
 		}
 		f.stop(t)
 	})
@@ -157,8 +160,8 @@ func TestClaimsAtTheDesk(t *testing.T) {
 		time.Sleep(time.Minute) // by then it is handed in again, asked for or not long ago
 		f.claims(t)
 		synctest.Wait()
-		if in, _ := f.counted(); in < 2 || f.in[in-1].Attempt <= f.in[0].Attempt {
-			t.Errorf("after the restart it was handed in as attempt %d, and before as %d", f.in[in-1].Attempt, f.in[0].Attempt)
+		if in, _ := f.heard(); len(in) < 2 || in[len(in)-1].Attempt <= in[0].Attempt {
+			t.Errorf("before and after the restart it was handed in as %+v", in)
 		}
 		f.Answer(offer)
 		if a, b := f.claims(t), f.claims(t); a != "claimed one" || b != a {
@@ -174,12 +177,12 @@ func TestClaimsAtTheDesk(t *testing.T) {
 		time.Sleep(25 * time.Minute)
 		f.claims(t) // who follows asks on and on
 		time.Sleep(25 * time.Minute)
-		if _, ended := f.counted(); ended != 0 || f.state(t) != isClaimed {
-			t.Errorf("given back %v", f.ended)
+		if _, ended := f.heard(); len(ended) != 0 || f.state(t) != isClaimed {
+			t.Errorf("given back %v", ended)
 		}
 		time.Sleep(6 * time.Minute)
-		if _, ended := f.counted(); ended != 1 || f.state(t) != isGone || f.claims(t) != "gone" || !f.Answer(offer).Ended {
-			t.Errorf("%s, given back %v", f.state(t), f.ended)
+		if _, ended := f.heard(); len(ended) != 1 || f.state(t) != isGone || f.claims(t) != "gone" || !f.Answer(offer).Ended {
+			t.Errorf("%s, given back %v", f.state(t), ended)
 		}
 		time.Sleep(2 * time.Hour)
 		if told := f.states("alice", []string{"a"}); len(told) != 0 {
