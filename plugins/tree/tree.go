@@ -56,12 +56,17 @@ func Open(c plugins.Config) (plugins.Submitter, error) {
 func parseURL(raw string) (endpoint, base string, err error) {
 	u, err := url.Parse(raw)
 	if err != nil || u.Scheme != Scheme || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "" {
-		if err == nil {
-			raw = u.Redacted()
-		}
-		return "", "", fmt.Errorf("%.200s: a tree of managers is tree://host:port", raw)
+		return "", "", fmt.Errorf("%.200s: a tree of managers is tree://host:port", redacted(raw))
 	}
 	return Scheme + "://" + u.Host, "https://" + u.Host, nil
+}
+
+// redacted is a URL without its password.
+func redacted(raw string) string {
+	if u, err := url.Parse(raw); err == nil {
+		return u.Redacted()
+	}
+	return raw
 }
 
 // client speaks to one desk as one user.
@@ -87,7 +92,7 @@ const (
 func (b *backend) client(raw string) (*client, error) {
 	endpoint, base, err := parseURL(raw)
 	if err != nil {
-		return nil, &plugins.Error{Kind: plugins.Invalid, Op: "use", Endpoint: raw, Err: err}
+		return nil, &plugins.Error{Kind: plugins.Invalid, Op: "use", Endpoint: redacted(raw), Err: err}
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
