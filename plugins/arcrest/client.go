@@ -71,10 +71,8 @@ func (c *client) send(ctx context.Context, ca *call) (*http.Response, error) {
 		return nil, err
 	}
 	if resp.StatusCode == http.StatusNotFound || resp.StatusCode/100 == 3 {
+		words(resp)
 		path, err := elsewhere(ctx, c, ca)
-		if err != nil || path != "" {
-			_ = resp.Body.Close() // of no use
-		}
 		if err == nil && path != "" {
 			ca.path = path
 			resp, err = once(ctx, c, ca)
@@ -89,9 +87,16 @@ func (c *client) send(ctx context.Context, ca *call) (*http.Response, error) {
 	if resp.StatusCode/100 == 2 || resp.StatusCode == ca.also {
 		return resp, nil
 	}
-	defer resp.Body.Close()
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxError)) // words as far as there are any
-	return nil, c.refused(ca, resp, body)
+	return nil, c.refused(ca, resp, words(resp))
+}
+
+// words takes what an answer that is no good says, as far as it says anything. Its connection is free then: as many
+// requests as there may be connections would each wait for one more.
+func words(resp *http.Response) []byte {
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxError))
+	_ = resp.Body.Close()
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	return body
 }
 
 // once makes one request; its answer may be of any kind.

@@ -163,8 +163,12 @@ func (s *submission) make(ctx context.Context, batch []int, texts [][]byte) (mad
 		}
 		return nil, s.notSent(err)
 	}
+	given := map[string]int{}
+	for k := range list {
+		given[list[k].ID]++
+	}
 	for k, i := range batch {
-		if s.outcome(i, &list[k]) {
+		if s.outcome(i, &list[k], given[list[k].ID]) {
 			made = append(made, i)
 		}
 	}
@@ -184,9 +188,11 @@ func join(batch []int, texts [][]byte) []byte {
 	return append(body, "</ActivityDescriptions>"...)
 }
 
-// outcome keeps what the CE said of one description; true: it made the job.
-func (s *submission) outcome(i int, item *jobItem) bool {
+// outcome keeps what the CE said of one description, with an id that it gave to so many; true: it made the job.
+func (s *submission) outcome(i int, item *jobItem, given int) bool {
 	switch {
+	case item.Code/100 == 2 && validID(item.ID) && given > 1:
+		s.res[i].Err = s.c.fail(plugins.Uncertain, "submit", "it gave one id to several jobs", errMalformed)
 	case item.Code/100 == 2 && validID(item.ID):
 		s.res[i].Handle = s.c.handle(item.ID)
 		return true
