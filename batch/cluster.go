@@ -158,10 +158,14 @@ func (c *cluster) task(i int) Task {
 	if j.ArrayLimit > 0 {
 		place = c.array(j)
 	}
-	return Task{
+	t := Task{
 		ID: int64(i), Submit: j.Submitted.Unix(), Limit: c.limit(j), Procs: max(1, j.Procs), User: c.users.of(j.User),
 		Queue: place, Need: c.need(j), Priority: c.weight(i), line: c.line(j), part: part, array: arrayNumber(&c.parts, j), standing: c.standings.of(&c.rules, j, &q),
 	}
+	if least := int64(j.Least / time.Second); c.rules.Name == "slurm" && j.Started.IsZero() && least > 0 && least < t.Limit {
+		t.Limit, t.Most = least, t.Limit
+	}
+	return t
 }
 
 // arrayNumber is the number of a job's array, from 1; 0: it is of none.

@@ -6,6 +6,7 @@ type Task struct {
 	Submit int64
 	Run    int64 // what it really takes (or is believed to); used by Replay and forecasts, never by a policy
 	Limit  int64 // what the scheduler plans with: the owner's request
+	Most   int64 // its limit where Slurm's main loop starts it, Limit where backfill does; 0: Limit
 	Procs  int
 	User   int64
 	// Priority is the cluster's own: higher goes ahead, equal by submission.

@@ -495,6 +495,7 @@ func TestSlurmParameters(t *testing.T) {
 	queue := func(q string) func(*batch.Job) { return func(j *batch.Job) { j.Queue = q } }
 	user := func(j *batch.Job) { j.User = "u" }
 	array := func(j *batch.Job) { j.Array, j.ArrayLimit = "a", 1 }
+	least := func(j *batch.Job) { j.Least = 30 * time.Minute }
 	part := func(j *batch.Job) { j.Array = "a" }
 	wide, short := job("1", 4, 30), job("2", 1, 59) // a place begins up to bf_resolution early
 	for _, v := range []struct {
@@ -511,6 +512,9 @@ func TestSlurmParameters(t *testing.T) {
 		{"bf_max_job_user", batch.Slurm{MaxJobUser: 1}, []batch.Job{job("1", 4, 30, user), job("2", 1, 60, user), job("3", 1, 50)}, "1 1h0m0s, 2 1h30m0s, 3 0s"},
 		{"bf_window: a place beyond it protects nobody", batch.Slurm{Window: 30 * time.Minute}, []batch.Job{wide, job("2", 1, 90)}, "1 1h30m0s, 2 0s"},
 		{"bf_resolution: lengths are rounded up", batch.Slurm{Resolution: 10 * time.Minute}, []batch.Job{wide, job("2", 1, 55), job("3", 1, 5)}, "1 1h0m0s, 2 0s, 3 1h30m0s"},
+		{"a least limit, which backfill gives", batch.Slurm{}, []batch.Job{wide, job("2", 1, 90, least), job("3", 1, 20)}, "1 1h0m0s, 2 0s, 3 30m1s"},
+		{"and the main loop does not", batch.Slurm{}, []batch.Job{job("1", 1, 90, least), job("2", 2, 20)}, "1 0s, 2 1h0m0s"},
+		{"nor a scheduler without backfill", batch.Slurm{Builtin: true}, []batch.Job{job("1", 1, 90, least), job("2", 4, 20)}, "1 0s, 2 1h30m0s"},
 		{"priority", batch.Slurm{}, []batch.Job{job("1", 4, 30, priority(1)), job("2", 4, 30, priority(2))}, "1 1h30m0s, 2 1h0m0s"},
 		{"PriorityTier before priority", batch.Slurm{}, []batch.Job{job("1", 4, 30, priority(9)), job("2", 4, 30, queue("high"))}, "1 1h30m0s, 2 1h0m0s"},
 		{"partition factor", batch.Slurm{Multifactor: batch.Multifactor{Partition: 10}}, []batch.Job{job("1", 4, 30), job("2", 4, 30, queue("favoured"))}, "1 1h30m0s, 2 1h0m0s"},

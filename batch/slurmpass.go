@@ -288,12 +288,16 @@ func (p *slurm) foremost(at []place) int {
 func (p *slurm) head(m *Machine, id int32) bool {
 	j := &m.jobs[id]
 	y := p.yards[j.yard]
+	g := ground{p, m, y}
+	if j.Most > 0 {
+		g.settle()
+	}
 	was, loose, shrinks := j.planned, y.loose, j.shrinks()
 	if was > m.now && was < never && !y.stale && len(y.opened) == 0 && p.Preemption.Type == "" {
 		return false // nothing has come free before its time
 	}
 	shares := y.lift(m, id)
-	g, fits := ground{p, m, y}, m.plan.earliest(j, m.now, m.now+1) == m.now
+	fits := m.plan.earliest(j, m.now, m.now+1) == m.now
 	if !fits || y.pending && !g.alone(j, was, shares) { // it may not fit beside all places
 		if !fits && (preemptor{p, m}).start(id) {
 			return true
@@ -303,6 +307,9 @@ func (p *slurm) head(m *Machine, id int32) bool {
 		}
 		y.loose = loose
 		return fits && g.stands(id) && p.head(m, id)
+	}
+	if j.Most > 0 {
+		return g.entire(id)
 	}
 	if y.pending {
 		y.remains(j, m.now, shares)
@@ -316,6 +323,27 @@ func (p *slurm) head(m *Machine, id int32) bool {
 		y.opened, y.loose = append(y.opened, nodes.leaves(j)...), loose
 	}
 	return true
+}
+
+// entire starts a job that fits now with its least limit, if it does with all of it, whatever
+// places there are: the main loop knows none, and backfill gives the least.
+func (g ground) entire(id int32) bool {
+	p, m := g.p, g.m
+	j := &m.jobs[id]
+	least, planned := j.Limit, j.limit
+	for _, y := range p.yards {
+		ground{p, m, y}.settle()
+		y.renew(m, 0)
+		y.stale = true
+	}
+	p.happened(m)
+	j.Limit, j.limit = j.Most, j.Most
+	if m.plan.earliest(j, m.now, m.now+1) == m.now {
+		p.start(m, id)
+		return true
+	}
+	j.Limit, j.limit = least, planned
+	return false
 }
 
 // shut keeps jobs off the nodes of the partition of one that waits, or off those that it

@@ -59,6 +59,9 @@ type Job struct {
 	GPUs      int
 	Features  []string      // all of them; of "a|b" one will do
 	Requested time.Duration // wall time asked for; 0: unknown
+	// Least is the least wall time that will do, of one that waits, under the policy slurm
+	// alone (Slurm's --time-min); 0: Requested.
+	Least     time.Duration
 	Submitted time.Time
 	Started   time.Time // zero: waiting
 	Held      bool
