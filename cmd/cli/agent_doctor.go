@@ -41,7 +41,7 @@ func runAgentDoctor(ctx context.Context, d *deps, f agentRunOptions) error {
 	say := l.try
 	began := time.Now()
 	state, err := ag.Reader.Queue(ctx)
-	say(err, "look at %s: %d nodes, %d jobs in %d ms", f.lrms, len(state.Nodes), len(state.Jobs), time.Since(began).Milliseconds())
+	say(err, "look at %s (%d nodes, %d jobs, in %d ms)", f.lrms, len(state.Nodes), len(state.Jobs), time.Since(began).Milliseconds())
 	if err == nil {
 		fc, err := ag.Forecast.Forecast(state)
 		slots := 0

@@ -337,7 +337,7 @@ func schedulerExplainCmd(d *deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "explain JOB",
 		Short:   "Why a job of the global queue has no slot yet",
-		Long:    "Explain looks at every slot for one job, by the scheduler's id of it, and tells what stands in the way.",
+		Long:    "Explain looks at every slot for one job, by the scheduler's id of it or its owner's, and tells what stands in the way.",
 		Example: "  grid scheduler explain s01jd2k3m4n5p6q7r8s9",
 		Args:    usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {

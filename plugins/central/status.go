@@ -69,7 +69,7 @@ const longestRun = 100 * 365 * 86400
 
 // status is the job in the words of all back-ends.
 func (v view) status(h plugins.Handle) plugins.Status {
-	s := plugins.Status{Handle: h, State: v.Plugins, Native: v.words(), Reason: v.Reason, Node: v.Node, Submitted: at(v.Submitted), Started: at(v.Started), Ended: at(v.Ended)}
+	s := plugins.Status{Handle: h, State: v.Plugins, Native: v.words(), Reason: v.Reason, Node: v.where(), Submitted: at(v.Submitted), Started: at(v.Started), Ended: at(v.Ended)}
 	switch v.Plugins {
 	case plugins.Accepted, plugins.Preparing, plugins.Queued, plugins.Running, plugins.Held, plugins.Finishing, plugins.Done, plugins.Failed, plugins.Cancelled, plugins.Lost:
 	default: // of a later version: kept in a record, no event could move the job again
@@ -83,6 +83,17 @@ func (v view) status(h plugins.Handle) plugins.Status {
 		s.WallTime = time.Duration(v.Ended-v.Started) * time.Second
 	}
 	return s
+}
+
+// where is the node, and of which cluster, that the job began on.
+func (v view) where() string {
+	switch {
+	case v.Booking == nil || v.Started == 0:
+		return v.Node
+	case v.Node == "":
+		return v.Booking.Cluster
+	}
+	return v.Node + " of " + v.Booking.Cluster
 }
 
 // words tells where the job is: slot, chance, place.
