@@ -126,8 +126,8 @@ func TestTroubleWithADesk(t *testing.T) {
 		answer        http.HandlerFunc
 		submit, claim plugins.Kind
 	}{
-		"not let in": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "who are you?", 401) }, plugins.Credential, plugins.Credential},
-		"too much":   {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "400 jobs too many", 413) }, plugins.Refused, plugins.Refused},
+		"not let in": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "who are you?", http.StatusUnauthorized) }, plugins.Credential, plugins.Credential},
+		"too much":   {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "400 jobs too many", http.StatusRequestEntityTooLarge) }, plugins.Refused, plugins.Refused},
 		"cut off": {func(w http.ResponseWriter, _ *http.Request) {
 			c, _, _ := w.(http.Hijacker).Hijack()
 			c.Close()
