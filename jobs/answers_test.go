@@ -273,7 +273,7 @@ func TestEachFailureOfTheRecordsIsTold(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := &failing{Store: b.Store, at: at}
-			b.Store = s
+			b.Store, b.AtOnce = s, 1
 			os := append(jobs.Outcomes(rs), o)
 			err := b.Refresh(context.Background(), os)
 			if s.calls < at {
@@ -302,7 +302,7 @@ func TestEachFailureOfTheRecordsIsTold(t *testing.T) {
 			}
 			os[1].Choices = os[1].Choices[:1] // if that is a, it is given up
 			s := &failing{Store: b.Store, at: at}
-			b.Store = s
+			b.Store, b.AtOnce = s, 1 // one call after the other
 			err = b.Send(context.Background(), os)
 			if s.calls < at {
 				if at < 5 || err != nil {
