@@ -151,3 +151,45 @@ func TestMaxRunning(t *testing.T) {
 		t.Errorf("%v: %d ran at once, want 2", err, most)
 	}
 }
+
+// A DAG with a node that nothing takes is not begun, nor recorded; of a collection the others go.
+func TestNodeThatNothingTakes(t *testing.T) {
+	for _, kind := range []jdl.SetKind{jdl.DAG, jdl.Collection} {
+		b, f := rig(t)
+		first := stored(t, `Executable = "/bin/true";`, func(j *jdl.Job) { j.Node = "first" })
+		second := stored(t, `Executable = "/bin/true"; Requirements = false;`, func(j *jdl.Job) { j.Node = "second" })
+		if kind == jdl.DAG {
+			second.After = []string{"first"}
+		}
+		p := plan(t, b, []*glue.Resource{site("a")}, first, second)
+		_, err := b.Submit(context.Background(), p, &jdl.JobSet{Kind: kind, Name: "set", Jobs: []*jdl.Job{first, second}})
+		rs, _ := b.Store.Select(context.Background(), jobs.Query{})
+		if kind == jdl.DAG && (err == nil || !strings.Contains(err.Error(), "node second matches no resource") || len(rs)+len(f.accepted()) > 0) {
+			t.Errorf("DAG: %v, %d recorded, %v sent", err, len(rs), f.accepted())
+		}
+		if kind == jdl.Collection && (err != nil || len(rs) != 1 || len(f.accepted()) != 1 || rs[0].ParentName != "set") {
+			t.Errorf("collection: %v, %d recorded, %v sent", err, len(rs), f.accepted())
+		}
+	}
+}
+
+// Nodes that have a script to run first, or no job, or wait for others, are not sent with the rest.
+func TestWhoIsSentAtOnce(t *testing.T) {
+	b, f := rig(t)
+	var all []*jdl.Job
+	for name, edit := range map[string]func(*jdl.Job){
+		"plain": func(*jdl.Job) {}, "pre": func(j *jdl.Job) { j.Pre = &jdl.Script{} }, "post": func(j *jdl.Job) { j.Post = &jdl.Script{} },
+		"none": func(j *jdl.Job) { j.NoJob, j.Post = true, &jdl.Script{} }, "later": func(j *jdl.Job) { j.After = []string{"plain"} },
+	} {
+		all = append(all, stored(t, `Executable = "/bin/true";`, func(j *jdl.Job) { j.Name, j.Node = name, name; edit(j) }))
+	}
+	os := submit(t, b, []*glue.Resource{site("a")}, &jdl.JobSet{Kind: jdl.DAG, Jobs: all})
+	for _, o := range os {
+		if sent := o.State == plugins.Accepted; sent != (o.Name == "plain" || o.Name == "post") {
+			t.Errorf("%s: %s", o.Name, o.State)
+		}
+	}
+	if len(f.accepted()) != 2 {
+		t.Error(f.accepted())
+	}
+}

@@ -12,7 +12,7 @@ import (
 // endedJob is a node whose job has come to its end and whose PostScript has not.
 func endedJob(state plugins.State, code int) *Record {
 	r := inState(plugins.Finishing)
-	r.ExitCode, r.Scripts = &code, &Scripts{Post: true, JobState: state, Runs: []ScriptRun{{Post: true, Began: lifeStart}}}
+	r.ExitCode, r.Scripts = &code, &Scripts{Post: true, JobState: state, Runs: []ScriptRun{{Began: lifeStart}, {Post: true, Began: lifeStart}}}
 	return r
 }
 
@@ -52,7 +52,7 @@ func TestEndsOfScripts(t *testing.T) {
 	}
 	waiting := func() *Record {
 		r := inState(plugins.Intended)
-		r.Owner, r.Scripts = "me", &Scripts{Pre: true, Runs: []ScriptRun{{Began: lifeStart}}}
+		r.Owner, r.Scripts = "me", &Scripts{Pre: true, Runs: []ScriptRun{{Began: lifeStart}, {Post: true, Began: lifeStart}}}
 		return r
 	}
 	for name, c := range map[string]struct {
