@@ -162,10 +162,21 @@ func (c *cluster) task(i int) Task {
 		ID: int64(i), Submit: j.Submitted.Unix(), Limit: c.limit(j), Procs: max(1, j.Procs), User: c.users.of(j.User),
 		Queue: place, Need: c.need(j), Priority: c.weight(i), line: c.line(j), part: part, array: arrayNumber(&c.parts, j), standing: c.standings.of(&c.rules, j, &q),
 	}
-	if least := int64(j.Least / time.Second); c.rules.Name == "slurm" && j.Started.IsZero() && least > 0 && least < t.Limit {
+	if least := j.least(t.Limit); c.rules.Name == "slurm" && least < t.Limit {
 		t.Limit, t.Most = least, t.Limit
 	}
+	if j.Started.IsZero() && !j.Deadline.IsZero() {
+		t.Latest = j.Deadline.Unix() - t.Limit
+	}
 	return t
+}
+
+// least is the least limit that will do for a job that waits.
+func (j *Job) least(limit int64) int64 {
+	if least := int64(j.Least / time.Second); j.Started.IsZero() && least > 0 {
+		return min(least, limit)
+	}
+	return limit
 }
 
 // arrayNumber is the number of a job's array, from 1; 0: it is of none.

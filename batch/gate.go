@@ -9,7 +9,7 @@ type gates struct {
 	later   agenda // jobs that may not start before a time
 	start   map[int64][]gated
 	end     map[int64][]gated
-	bounded []gated // waiting jobs that must be done by a time
+	bounded []gated // waiting jobs that must start by a time
 }
 
 // gated is a job at a gate: its place and, as places are used again, its seq.
@@ -24,9 +24,9 @@ func (g *gates) clone(old gates) gates {
 	return gates{append(old.later[:0], g.later...), maps.Clone(g.start), maps.Clone(g.end), append(old.bounded[:0], g.bounded...)}
 }
 
-// bound notes a job that must be done by a time.
+// bound notes a job that must start by a time.
 func (g *gates) bound(id int32, j *job) {
-	if n := j.Need; n != nil && n.to > 0 {
+	if j.latest() < never {
 		g.bounded = append(g.bounded, gated{id, j.seq, 0})
 	}
 }
@@ -103,15 +103,27 @@ func open(m *Machine, g gated) bool {
 	return true
 }
 
-// expire sets the jobs aside that can no longer be done by the end of the
-// reservation they are to run in.
+// latest is the last time at which a job may start: it must be done by the end of the
+// reservation that it is to run in.
+func (j *job) latest() int64 {
+	at := never
+	if j.Latest > 0 {
+		at = j.Latest
+	}
+	if n := j.Need; n != nil && n.to > 0 {
+		at = min(at, n.to-j.limit)
+	}
+	return at
+}
+
+// expire sets the jobs aside for which it is too late.
 func (g *gates) expire(m *Machine) {
 	kept := g.bounded[:0]
 	for _, b := range g.bounded {
 		j := &m.jobs[b.job]
 		switch {
 		case j.seq != b.seq || j.state != queued:
-		case j.gates > 0 || j.Need.to-j.limit >= m.now:
+		case j.gates > 0 || j.latest() >= m.now:
 			kept = append(kept, b)
 		default:
 			m.strand(b.job)

@@ -14,6 +14,7 @@ type Task struct {
 	Queue    int   // place in the machine's list of queues
 	Need     *Need // what it asks of nodes; not used for a plain pool
 	Begin    int64 // it may not start before
+	Latest   int64 // nor after; 0: at any time
 	After    []After
 	line     int32     // see cluster.line
 	part     int32     // number of its queue, from 1, whatever throttle holds it back; 0: of none
@@ -168,8 +169,13 @@ func (m *Machine) next() int64 {
 	return min(t, m.gates.next())
 }
 
-// admit brings a waiting job before the policy, or parks it.
+// admit brings a waiting job before the policy, or parks it; where it is too late for it
+// that is all.
 func (m *Machine) admit(id int32) {
+	if j := &m.jobs[id]; j.Latest > 0 && m.now > j.Latest {
+		j.state = stuck
+		return
+	}
 	if !m.queues.park(id, &m.jobs[id]) {
 		m.policy.enter(m, id)
 	}

@@ -65,10 +65,17 @@ func (c *cluster) stranded(m *Machine, at int32) verdict {
 			v.until = c.state.Reservations[n-1].End
 		}
 		return v
+	case j.Latest > 0 && j.state == stuck:
+		return late()
 	case j.gates > 0:
 		return refuse(Dependent, "a job that it waits for does not start")
 	case m.queues.parks(at, j):
 		return refuse(Throttled, "the jobs that count towards its limit of running ones do not start")
 	}
 	return refuse(NoRoom, "at no time is there room for it beside what is held")
+}
+
+// late says that a job would be done too late.
+func late() verdict {
+	return refuse(NoRoom, "it does not start early enough to be done by its deadline")
 }

@@ -69,6 +69,7 @@ type Job struct {
 	Placed    []Placement
 	Account   string
 	Begin     time.Time // it may not start before
+	Deadline  time.Time // it does not start where it could not be done by then; zero: none
 	After     []Dependency
 	Exclusive bool     // shares its nodes with nobody
 	Also      []string // queues beside Queue that may run it

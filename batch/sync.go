@@ -173,7 +173,7 @@ func (j *Job) same(is *Job) bool {
 		a.Placed = is.Placed
 	}
 	same := slices.Equal(a.Placed, is.Placed) && slices.Equal(a.Features, is.Features) && slices.Equal(a.After, is.After) &&
-		slices.Equal(a.Also, is.Also) && slices.Equal(a.Within, is.Within) && slices.Equal(a.Without, is.Without) && a.Submitted.Equal(is.Submitted) && a.Begin.Equal(is.Begin)
+		slices.Equal(a.Also, is.Also) && slices.Equal(a.Within, is.Within) && slices.Equal(a.Without, is.Without) && a.Submitted.Equal(is.Submitted) && a.Begin.Equal(is.Begin) && a.Deadline.Equal(is.Deadline)
 	return same && a.plain() == is.plain()
 }
 

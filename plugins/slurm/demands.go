@@ -22,13 +22,14 @@ type demand struct {
 	gpus   int           // in all, of a job that does not ask for so many a node
 	types  []string      // of them, as features
 	least  time.Duration // of wall time, that will do; 0: all of its limit
+	latest time.Time     // it must be done by then; zero: at any time
 }
 
 // The columns that are asked for, and how wide. Of resources processors, memory and nodes come first.
 var demandColumns = []struct {
 	name  string
 	width int
-}{{"tres-alloc", 48}, {"jobarrayid", 24}, {"mincpus", 8}, {"numtasks", 8}, {"tres-per-job", 48}, {"tres-per-task", 48}, {"maxnodes", 8}, {"ntpernode", 8}, {"schednodes", 24}, {"mintime", 16}}
+}{{"tres-alloc", 48}, {"jobarrayid", 24}, {"mincpus", 8}, {"numtasks", 8}, {"tres-per-job", 48}, {"tres-per-task", 48}, {"maxnodes", 8}, {"ntpernode", 8}, {"schednodes", 24}, {"mintime", 16}, {"deadline", 24}}
 
 // demands reads what jobs ask for: of the memory squeue's letter does not say whether it is
 // that of a processor or of a node. A Slurm without such columns tells nothing.
@@ -73,6 +74,7 @@ func demanded(f []string) demand {
 		d.gpus = gpus(f[5]) * max(1, d.tasks)
 	}
 	d.least, _ = duration(f[9])
+	d.latest = unix(f[10])
 	for pair := range strings.SplitSeq(f[0], ",") {
 		switch name, value, _ := strings.Cut(pair, "="); name {
 		case "mem":
@@ -133,7 +135,7 @@ func (c *cluster) remember(j *batch.Job, most int) {
 		j.Memory = max(1, int64(d.memory/float64(j.Procs)))
 	}
 	if waits {
-		j.Least = d.least
+		j.Least, j.Deadline = d.least, d.latest
 		d.spreads(j, max(1, j.Nodes), most)
 	}
 	if total := min(d.gpus, maxOn); total > 0 && j.GPUs == 0 {

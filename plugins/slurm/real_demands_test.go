@@ -42,6 +42,7 @@ func demands(t *testing.T, c *cluster) {
 		{"-n2 -N1 --gpus=2", batch.Job{Memory: 100, Nodes: 1, GPUs: 2}},
 		{"-n2 -N1 --gpus-per-task=1", batch.Job{Memory: 100, Nodes: 1, GPUs: 2}},
 		{"-n8 -N1 -t 30 --time-min=10", batch.Job{Memory: 100, Nodes: 1, Least: 10 * time.Minute}},
+		{"-n8 -N1 -t 30 --deadline=now+300minutes", batch.Job{Memory: 100, Nodes: 1, Deadline: time.Now()}},
 		{"-n8 -N1 -C bigmem|VEE-Debian11", batch.Job{Memory: 100, Nodes: 1, Features: []string{"VEE-Debian11|bigmem"}}},
 	} {
 		id := strings.TrimSpace(c.command(t, append([]string{"sbatch", "--parsable", "--hold", "-p", "short", "-t", "1", "-o", "/dev/null", "--wrap", "true"}, strings.Fields(d.ask)...)...))
@@ -55,7 +56,7 @@ func demands(t *testing.T, c *cluster) {
 			t.Fatal(err)
 		}
 		told := func(j batch.Job) string {
-			return fmt.Sprint(j.Nodes, j.MaxNodes, j.Each, j.GPUs, j.Memory, j.Within, j.Without, j.Features, j.Least)
+			return fmt.Sprint(j.Deadline.IsZero(), j.Nodes, j.MaxNodes, j.Each, j.GPUs, j.Memory, j.Within, j.Without, j.Features, j.Least)
 		}
 		i := slices.IndexFunc(s.Jobs, func(j batch.Job) bool { return j.ID == id || j.Array == id })
 		if i < 0 {
