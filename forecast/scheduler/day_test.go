@@ -37,7 +37,7 @@ const dayStart = 1_800_014_400
 func newDay(t testing.TB, clusters, nodes, kinds int, every time.Duration) *day {
 	d := &day{t: t, now: time.Unix(dayStart, 0).UTC(), admin: "of the administrator"}
 	conf := Config{Name: "page", Cycle: 5 * time.Second, Budget: 100_000, Clusters: map[string]ClusterConfig{}}
-	names := []string{"abisko", "birch", "cedar", "dune", "elbe", "fjord", "gobi", "heron", "isar", "juniper", "kolyma", "lena", "moss", "neva", "onega", "pine", "quartz", "rhine", "spruce", "tundra"}
+	names := []string{"abisko", "birch.physics.northern-university.example.org", "cedar", "dune", "elbe", "fjord", "gobi", "heron", "isar", "juniper", "kolyma", "lena", "moss", "neva", "onega", "pine", "quartz", "rhine", "spruce", "tundra"}
 	for _, name := range names[:clusters] {
 		conf.Clusters[name] = ClusterConfig{Agents: []string{"agent"}, Interface: "sim", Endpoint: "sim:" + name}
 	}
@@ -294,7 +294,7 @@ func (h *dayHistory) guest(name string, jobs []jobRow, booked []bookingRow, e wi
 // guests hands in jobs and plans them.
 func (d *day) guests(clusters int) {
 	r := rand.New(rand.NewPCG(3, 3))
-	users := []string{"alice", "bob", "carol", "dave"}
+	users := []string{"alice", "bob", "carol", "/DC=org/DC=example/OU=Physics/CN=Dave of the Northern University"}
 	for i := range 60 * clusters {
 		procs, wall := 1<<r.IntN(9), 600*(1+r.IntN(80))
 		if r.IntN(60) == 0 {

@@ -72,6 +72,9 @@ func TestPage(t *testing.T) {
 		if cut := eval[[]string](b, `[...document.querySelectorAll(".wide")].filter(e => e.scrollWidth > e.clientWidth).map(e => e.getAttribute("aria-label") + " " + e.scrollWidth)`); len(cut) > 0 {
 			t.Errorf("%s: cut off: %v", v.name, cut)
 		}
+		if cut := eval[[]string](b, `[...document.querySelectorAll(".label")].filter(e => e.scrollWidth > e.clientWidth).map(e => e.textContent)`); len(cut) > 0 {
+			t.Errorf("%s: cut off without a sign: %v", v.name, cut)
+		}
 		b.shoot(v.name)
 	}
 	b.size(1400, 900, "light")
