@@ -1,0 +1,34 @@
+package scheduler
+
+import (
+	"testing"
+
+	"gridbroker/plugins"
+)
+
+// What was told of an older booking changes nothing, and a site whose times make no sense has nobody paid back more than he was charged.
+func TestRefundsAndOldNews(t *testing.T) {
+	w, a := due(t)
+	j := w.s.mem.jobs[a.Job]
+	now := &work{s: w.s, mem: w.s.mem, now: w.now, changed: map[string]*Job{}}
+	charged := j.Charged
+	j.Tries++
+	news{now}.result(result{Job: j.ID, Verb: launch, Key: a.Key, Handle: plugins.Handle{ID: "old"}})
+	if j.State != Booked {
+		t.Fatalf("an older booking's launch made it %s", j.State)
+	}
+	news{now}.result(result{Job: j.ID, Verb: launch, Key: string(launch) + "/" + j.request(), Handle: plugins.Handle{ID: "new"}})
+	if now.seen(seen{Job: j.ID, Request: j.ID + "-1", State: plugins.Done, Started: 1, Ended: 2}); j.State != Sent {
+		t.Fatalf("an older booking's end made it %s", j.State)
+	}
+	now.seen(seen{Job: j.ID, Request: j.request(), State: plugins.Done, Started: w.now.Unix() + 1000, Ended: w.now.Unix()})
+	back := int64(0)
+	for _, row := range now.ledger {
+		if row.Account == purse(j.Owner) {
+			back += row.Amount
+		}
+	}
+	if j.State != Collecting || charged == 0 || back != charged || j.Charged != 0 {
+		t.Errorf("%s: charged %d, paid back %d, %d left", j.State, charged, back, j.Charged)
+	}
+}
