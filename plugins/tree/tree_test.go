@@ -127,7 +127,9 @@ func TestTroubleWithADesk(t *testing.T) {
 		submit, claim plugins.Kind
 	}{
 		"not let in": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "who are you?", http.StatusUnauthorized) }, plugins.Credential, plugins.Credential},
-		"too much":   {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "400 jobs too many", http.StatusRequestEntityTooLarge) }, plugins.Refused, plugins.Refused},
+		"too much": {func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "400 jobs too many", http.StatusRequestEntityTooLarge)
+		}, plugins.Refused, plugins.Refused},
 		"cut off": {func(w http.ResponseWriter, _ *http.Request) {
 			c, _, _ := w.(http.Hijacker).Hijack()
 			c.Close()
