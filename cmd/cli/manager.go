@@ -75,7 +75,8 @@ for each neighbour what is free in that direction and what it was told.
 
 --tree asks its neighbours, too, and theirs, and prints the whole tree: what each
 system has free, what waits and runs with each manager, and what each believes to
-be free above and below it. --job also tells with which manager that job is now.
+be free above and below it. --job also tells with which manager that job is now, and
+its way: what the managers did with it within the last hour.
 --html also writes all of that as a page, with the tree drawn.`,
 		Example: `  grid manager show https://m1.example.org:7700 --cert me.pem --key me.key --ca grid.pem
   grid manager show https://m1.example.org:7700 --tree --job 4711 --cert me.pem --key me.key --ca grid.pem
@@ -133,6 +134,9 @@ func showTree(ctx context.Context, d *deps, client *http.Client, name string, f 
 	}
 	if f.job != "" {
 		t.find(f.job)
+		if err := t.readWay(ctx, client); err != nil {
+			return err
+		}
 	}
 	if f.html != "" {
 		if err := writeTo(d, f.html, func(out io.Writer) error { return t.writeHTML(d.env.Now(), out) }); err != nil {
@@ -197,22 +201,30 @@ func orDash(s string) string {
 }
 
 func fetchState(ctx context.Context, client *http.Client, name string) (*daemon.State, error) {
+	var s daemon.State
+	if err := askManager(ctx, client, name, "/v1/state", &s); err != nil {
+		return nil, err
+	}
+	return &s, nil
+}
+
+// askManager reads one of a manager's documents.
+func askManager(ctx context.Context, client *http.Client, name, path string, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, name+"/v1/state", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, name+path, nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	resp, err := client.Do(req)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer resp.Body.Close()
-	var s daemon.State
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s: %q", name, resp.Status)
+		return fmt.Errorf("%s: %q", name, resp.Status)
 	}
-	return &s, json.NewDecoder(io.LimitReader(resp.Body, 64<<20)).Decode(&s)
+	return json.NewDecoder(io.LimitReader(resp.Body, 64<<20)).Decode(into)
 }
 
 // checkManagerURL wants https://host:port and nothing behind it.

@@ -49,16 +49,18 @@ func (t *managerTree) writeHTML(at time.Time, out io.Writer) error {
 	for i, s := range t.Managers {
 		row := t.pageRow(s, i+1, number)
 		rows, tables = append(rows, row), append(tables, neighbours(s, i+1)...)
-		spots = append(spots, chart.Manager{Name: strconv.Itoa(i + 1), Parent: number[s.Parent] - 1, System: s.Total.CPUs > 0, Marked: row.Job != "",
+		spots = append(spots, chart.Manager{Name: strconv.Itoa(i + 1), Parent: number[s.Parent] - 1, System: s.Total.CPUs > 0, Marked: row.Job != "" || t.Job != nil && t.Job.passed(s.Name),
 			Text: fmt.Sprintf("%s: %s, %d wait, %d at its system", row.Name, row.Free, row.Waiting, row.Running)})
 		all, free, waiting, running = all.Plus(s.Total), free+s.Free.CPUs, waiting+row.Waiting, running+row.Running
 	}
 	shown["CPUs"], shown["Free"], shown["Rows"], shown["Tables"] = all.CPUs, free, rows, tables
 	shown["Waiting"], shown["Running"] = counted(waiting, "job"), counted(running, "job")
-	shown["Drawing"] = chart.Draw("the tree of managers", spots)
+	drawing := chart.Draw("the tree of managers", spots)
 	if t.Job != nil {
-		shown["Job"], shown["JobAt"] = foreign.Text(t.Job.ID), t.Job.places(number)
+		drawing.Go(t.Job.hops(number))
+		shown["Job"], shown["JobAt"], shown["Way"] = foreign.Text(t.Job.ID), t.Job.places(number), t.Job.pageSteps(number)
 	}
+	shown["Drawing"] = drawing
 	return page.Execute(out, shown)
 }
 

@@ -32,6 +32,8 @@ type jobInTree struct {
 	ID      string   `json:"id"`
 	WaitsAt []string `json:"waits_at"` // managers
 	RunsAt  []string `json:"runs_at"`  // and those whose systems it has resources of
+	// Way is what the managers did with it, as far as they remember.
+	Way []wayStep `json:"way"`
 }
 
 // silentManager is one that did not answer.
@@ -110,7 +112,7 @@ func (t *managerTree) order(states map[string]*daemon.State) {
 
 // find tells where a job is.
 func (t *managerTree) find(job string) {
-	t.Job = &jobInTree{ID: job, WaitsAt: []string{}, RunsAt: []string{}}
+	t.Job = &jobInTree{ID: job, WaitsAt: []string{}, RunsAt: []string{}, Way: []wayStep{}}
 	for _, s := range t.Managers {
 		if slices.Contains(s.Waiting, managers.ID(job)) {
 			t.Job.WaitsAt = append(t.Job.WaitsAt, s.Name)
@@ -176,6 +178,11 @@ func printManagers(d *deps, t *managerTree) error {
 	}
 	for _, s := range t.Silent {
 		fmt.Fprintf(d.env.Err, "grid: %s: %s\n", s.Name, s.Error)
+	}
+	if t.Job != nil {
+		if err := printWay(d, t.Job); err != nil {
+			return err
+		}
 	}
 	return t.missing()
 }

@@ -5,6 +5,8 @@ import (
 	_ "embed" // the drawing's text
 	"fmt"
 	"html/template"
+	"strconv"
+	"strings"
 )
 
 //go:embed chart.html
@@ -86,6 +88,36 @@ func Draw(label string, list []Manager) *Drawing {
 		}
 	}
 	return out
+}
+
+// Hop is a job's step from one manager to another, by their numbers.
+type Hop struct{ From, To int }
+
+// Go draws a job's way: the links that it went over, each with the numbers of its steps. Steps that lead nowhere (To
+// below 0) count, and are not drawn.
+func (d *Drawing) Go(way []Hop) {
+	at := map[Hop]int{}
+	for i, h := range way {
+		if h.To < 0 {
+			continue
+		}
+		k, known := at[h]
+		if !known {
+			a, b := d.Spots[h.From], d.Spots[h.To]
+			k = len(d.Moves)
+			at[h] = k
+			side := 4.0 // to and fro do not cover each other
+			if a.Y < b.Y {
+				side = -4
+			}
+			d.Moves = append(d.Moves, Edge{X1: a.X + side, Y1: a.Y, X2: b.X + side, Y2: b.Y})
+		}
+		if n := len(d.Moves[k].Text); n < 12 {
+			d.Moves[k].Text = strings.TrimSpace(d.Moves[k].Text + " " + strconv.Itoa(i+1))
+		} else if !strings.HasSuffix(d.Moves[k].Text, "…") {
+			d.Moves[k].Text += " …"
+		}
+	}
 }
 
 // Distances in a drawing.

@@ -49,6 +49,7 @@ type Daemon struct {
 	closed  bool // the own system: what would start there cannot be kept
 	brokers map[string]*acquaintance
 	guests  guests
+	ways    ways
 	askers  askers
 	papers  passports
 	timer   *time.Timer
@@ -133,13 +134,17 @@ func (d *Daemon) carryOut(out *managers.Out) {
 	for _, a := range starts {
 		if err == nil {
 			d.figures.starts.Inc()
+			d.ways.note(&a.Job, Offered, "")
 			offers(d, *a)
 		}
 	}
 	for _, s := range out.Sends {
 		if c := d.conns[s.To]; c != nil {
 			d.figures.messages.Inc()
-			d.guests.goes(s.Message.Job, c.who)
+			if s.Message.Job != nil {
+				d.guests.goes(s.Message.Job, c.who)
+				d.ways.note(s.Message.Job, SentOn, c.peer)
+			}
 			c.send(frame{Message: &s.Message})
 		}
 	}
@@ -244,6 +249,7 @@ func (d *Daemon) release(id managers.ID) {
 		return
 	}
 	delete(d.held, id)
+	d.ways.note(&a.Job, Freed, "")
 	if err := d.keep.drop(id, d.held); err != nil {
 		d.config.Log.Error("end of an assignment not kept", "job", id, "error", err)
 	}

@@ -56,9 +56,6 @@ type absence struct {
 
 // goes notes a job that leaves over a link.
 func (g *guests) goes(j *managers.Job, to string) {
-	if j == nil {
-		return
-	}
 	old, _ := g.note(j.ID)
 	if g.signed && j.Attempt > old.of {
 		old = note{}

@@ -23,7 +23,7 @@ const (
 )
 
 // Handler returns what the manager answers over HTTPS: links of children
-// (/v1/link), jobs of brokers (/v1/jobs), ends of jobs (/v1/ended), its tables (/v1/state).
+// (/v1/link), jobs of brokers (/v1/jobs), ends of jobs (/v1/ended), its tables (/v1/state), what it did with a job (/v1/way).
 // Whoever has a certificate that the server accepts may ask; a child and a broker are who their
 // certificates say, and of an end that somebody tells the job's own broker is asked.
 func (d *Daemon) Handler() http.Handler {
@@ -42,6 +42,9 @@ func (d *Daemon) Handler() http.Handler {
 			defer turn()
 			writeBody(w, d.State())
 		}
+	})
+	mux.HandleFunc("GET /v1/way", func(w http.ResponseWriter, r *http.Request) {
+		writeBody(w, WayOf(d, managers.ID(r.URL.Query().Get("job"))))
 	})
 	return http.NewCrossOriginProtection().Handler(d.askers.guard(mux)) // browsers show their user's certificate to every page
 }

@@ -147,6 +147,7 @@ func (d *Daemon) submit(jobs []managers.Job) {
 		d.guests.present(j.Broker)
 		if !here(d, j.ID) {
 			d.guests.forget(j.ID)
+			d.ways.note(&j, HandedIn, "")
 			d.carryOut(d.manager.Submit(now(), j))
 		}
 	}

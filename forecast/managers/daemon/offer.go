@@ -55,6 +55,7 @@ func (d *Daemon) granted(id managers.ID) {
 	defer d.mu.Unlock()
 	if a := d.held[id]; a != nil && !a.Granted {
 		a.Granted = true
+		d.ways.note(&a.Job, Granted, "")
 		if err := d.keep.put(d.held, a); err != nil {
 			d.config.Log.Error("grant not kept", "job", id, "error", err)
 		}

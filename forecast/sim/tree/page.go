@@ -50,7 +50,11 @@ func units(ticks int64) string {
 // drawing is the tree with the job's way.
 func (v *View) drawing() *chart.Drawing {
 	d := chart.Draw(fmt.Sprintf("the tree of managers and the way of job %d", v.Job.ID), v.shown())
-	d.Moves = v.moves(d.Spots)
+	way := make([]chart.Hop, len(v.Way))
+	for i, st := range v.Way {
+		way[i] = chart.Hop{From: st.Manager, To: st.To}
+	}
+	d.Go(way)
 	return d
 }
 
@@ -67,33 +71,6 @@ func (v *View) shown() []chart.Manager {
 		spots[st.Manager].Marked = true
 	}
 	return spots
-}
-
-// moves are the links that the job went over, each with the numbers of its steps.
-func (v *View) moves(spots []chart.Spot) (list []chart.Edge) {
-	at := map[[2]int]int{}
-	for i, st := range v.Way {
-		if st.To < 0 {
-			continue
-		}
-		k, known := at[[2]int{st.Manager, st.To}]
-		if !known {
-			a, b := spots[st.Manager], spots[st.To]
-			k = len(list)
-			at[[2]int{st.Manager, st.To}] = k
-			side := 4.0 // to and fro do not cover each other
-			if a.Y < b.Y {
-				side = -4
-			}
-			list = append(list, chart.Edge{X1: a.X + side, Y1: a.Y, X2: b.X + side, Y2: b.Y})
-		}
-		if n := len(list[k].Text); n < 12 {
-			list[k].Text = strings.TrimSpace(list[k].Text + " " + strconv.Itoa(i+1))
-		} else if !strings.HasSuffix(list[k].Text, "…") {
-			list[k].Text += " …"
-		}
-	}
-	return list
 }
 
 func (v *View) steps() (list []stepView) {
