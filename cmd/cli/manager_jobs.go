@@ -75,8 +75,11 @@ func (f *managerRunOptions) described(file jobFile) (all []handedJob, err error)
 		return nil, fmt.Errorf("%d jobs: at most %d are handed in together", len(set.Jobs), mostHanded)
 	}
 	for _, j := range set.Jobs {
-		h := handedJob{need: tree.NeedOf(j, f.tags...), jdl: j.Text()}
-		if err := h.need.Check(); err != nil {
+		h := handedJob{jdl: j.Text()}
+		if h.need, err = tree.NeedOf(j, f.tags...); err == nil {
+			err = h.need.Check()
+		}
+		if err != nil {
 			return nil, fmt.Errorf("job %s: %w", j.Name, err)
 		}
 		all = append(all, h)

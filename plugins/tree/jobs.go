@@ -37,14 +37,22 @@ type toldJobs struct {
 // atOnce is how many jobs are in one request.
 const atOnce = 500
 
-// NeedOf is what a description, with further tags, asks of the one system that a job runs at.
-func NeedOf(j *jdl.Job, tags ...string) managers.Resources {
+// NeedOf is what a description, with further tags, asks of the one system that a job runs at. An environment
+// with a bound on its version (NAME>=VERSION) is an error: managers know tags by their names.
+func NeedOf(j *jdl.Job, tags ...string) (managers.Resources, error) {
 	dem := j.Demand
+	for _, text := range dem.RuntimeEnvironments {
+		wish := jdl.ParseEnvironmentWish(text)
+		if wish.Op != "" && wish.Op != "==" {
+			return managers.Resources{}, fmt.Errorf("environment %s: a tree of managers knows tags by their names, and compares no versions; name the tag, as %s", text, wish.Tag())
+		}
+		tags = append(tags[:len(tags):len(tags)], wish.Tag())
+	}
 	slots := max(1, dem.Slots)
 	return managers.Resources{
 		CPUs: slots, GPUs: dem.GPUs, Memory: dem.Memory * int64(slots), Wall: int64((dem.WallTime + time.Second - 1) / time.Second),
-		Tags: managers.Tags(slices.Concat(dem.RuntimeEnvironments, tags)...),
-	}
+		Tags: managers.Tags(tags...),
+	}, nil
 }
 
 // Submit implements plugins.Submitter. A job is known to the desk by our id: sent twice it is taken once.
@@ -70,8 +78,16 @@ func (c *client) submit(ctx context.Context, reqs []plugins.Request, results []p
 	var in struct {
 		Jobs []asked `json:"jobs"`
 	}
-	for _, q := range reqs {
-		in.Jobs = append(in.Jobs, asked{q.ID, NeedOf(q.Job), int(q.Job.Priority)})
+	for i, q := range reqs {
+		need, err := NeedOf(q.Job)
+		if err != nil {
+			results[i].Err = &plugins.Error{Kind: plugins.Refused, Op: "submit", Endpoint: c.endpoint, Err: err}
+			continue
+		}
+		in.Jobs = append(in.Jobs, asked{q.ID, need, int(q.Job.Priority)})
+	}
+	if len(in.Jobs) == 0 {
+		return
 	}
 	var out toldJobs
 	err := c.insist(ctx, func() error { return c.do(ctx, "submit", "/v1/jobs", in, &out, true) })
@@ -82,6 +98,7 @@ func (c *client) submit(ctx context.Context, reqs []plugins.Request, results []p
 	for i, q := range reqs {
 		t, answered := said[q.ID]
 		switch {
+		case results[i].Err != nil: // it was not asked for
 		case err != nil:
 			results[i].Err = err
 		case !answered:

@@ -65,8 +65,9 @@ func TestWhatIsHandedIn(t *testing.T) {
 	})
 	got := b.Submit(t.Context(), []plugins.Request{
 		request(t, at, "j1", `[Executable = "x"; CPUNumber = 4; Memory = 100; WallTime = 90; Priority = 7.9; Requirements = Member("B", other.GlueHostApplicationSoftwareRunTimeEnvironment) && Member("A", other.GlueHostApplicationSoftwareRunTimeEnvironment);]`),
-		request(t, at, "j2", `[Executable = "x";]`), request(t, at, "j3", `[Executable = "x";]`)}, nil)
-	want := `/v1/jobs {"jobs":[{"key":"j1","need":{"cpus":4,"memory":400,"wall":90,"tags":"A,B"},"priority":7},{"key":"j2","need":{"cpus":1}},{"key":"j3","need":{"cpus":1}}]}`
+		request(t, at, "j2", `[Executable = "x";]`), request(t, at, "j3", `[Executable = "x"; RunTimeEnvironment = {"ROOT == 6.32", "C"};]`),
+		request(t, at, "j4", `[Executable = "x"; RunTimeEnvironment = "ROOT >= 6.30";]`)}, nil)
+	want := `/v1/jobs {"jobs":[{"key":"j1","need":{"cpus":4,"memory":400,"wall":90,"tags":"A,B"},"priority":7},{"key":"j2","need":{"cpus":1}},{"key":"j3","need":{"cpus":1,"tags":"C,ROOT-6.32"}}]}`
 	if said != want {
 		t.Errorf("said %s\nwant %s", said, want)
 	}
@@ -75,6 +76,9 @@ func TestWhatIsHandedIn(t *testing.T) {
 	}
 	if kind(got[1].Err) != plugins.Refused || kind(got[2].Err) != plugins.Uncertain {
 		t.Errorf("refused: %v, not answered: %v", got[1].Err, got[2].Err)
+	}
+	if err := got[3].Err; kind(err) != plugins.Refused || !strings.Contains(err.Error(), "name the tag, as ROOT-6.30") {
+		t.Errorf("versions: %v", err)
 	}
 }
 
