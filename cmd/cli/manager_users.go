@@ -80,6 +80,7 @@ func (f *managerUsers) open(d *deps, m served) (*desk.Desk, http.Handler, error)
 	if err != nil {
 		return nil, nil, err
 	}
+	daemon.AddFigures(m.manager, users)
 	mux, broker := http.NewServeMux(), daemon.BrokerHandler(users.Answer, users.Orders)
 	mux.Handle("/v1/offer", broker)
 	mux.Handle("/v1/report", broker)

@@ -70,6 +70,9 @@ func (f *figures) Collect(to chan<- prometheus.Metric) {
 	gauge(cpusFigure, s.Total.CPUs, "all")
 }
 
+// AddFigures adds those of what serves beside a manager.
+func AddFigures(d *Daemon, c prometheus.Collector) { d.figures.registry.MustRegister(c) }
+
 // Figures serves the manager's figures to Prometheus: jobs that wait and run,
 // links, processors, starts and messages. It tells no names, and asks for no
 // certificate.
