@@ -2,6 +2,7 @@ package plugins
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 )
 
@@ -23,6 +24,13 @@ const (
 
 // Current is the one that is asked first.
 func (r *Replicas) Current() string { return r.Bases[int(r.asked.Load())%len(r.Bases)] }
+
+// Begin has one asked first; none where it is not among them.
+func (r *Replicas) Begin(base string) {
+	if i := slices.Index(r.Bases, base); i >= 0 {
+		r.asked.Store(uint32(i))
+	}
+}
 
 // Ask asks the replica that answered last, as long as it does. Where it has left what was asked undone
 // the next one is asked at once, each once at most; where that is in doubt, next time. last tells that

@@ -119,6 +119,7 @@ type client struct {
 	http     *http.Client
 	set      *credential.Set
 	asked    time.Time // when it was last looked whether there is a newer one
+	turning  turning
 }
 
 // plain tells that nobody has shown who is at the other end, only that it is on
@@ -194,8 +195,13 @@ func (b *Backend) client(raw string) (*client, error) {
 		return had, nil
 	}
 	c := &client{replicas: &plugins.Replicas{Bases: bases}, endpoint: endpoint, set: set, asked: now}
+	if len(bases) > 1 {
+		c.turning = turningOf(&b.conf, endpoint)
+	}
 	if had != nil {
 		c.replicas = had.replicas
+	} else {
+		c.turning.begin(c.replicas)
 	}
 	t := credential.Wary(&http.Transport{MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute, DialContext: (&net.Dialer{Timeout: dialTime}).DialContext})
 	if !c.plain() {

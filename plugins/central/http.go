@@ -75,6 +75,7 @@ const replicaTime = 5 * time.Second
 // raw asks one of the replicas, and others where it does not answer and what is asked does nothing twice.
 func (c *client) raw(ctx context.Context, q question) (text []byte, err error) {
 	again := q.method == http.MethodGet || twice(q.op)
+	first := c.replicas.Current()
 	c.replicas.Ask(ctx, func(base string, last bool) plugins.Standing {
 		q.patience = answerTime
 		if again && !last {
@@ -90,6 +91,9 @@ func (c *client) raw(ctx context.Context, q question) (text []byte, err error) {
 		}
 		return plugins.Undone
 	})
+	if now := c.replicas.Current(); now != first && err == nil {
+		c.turning.to(now)
+	}
 	return text, err
 }
 

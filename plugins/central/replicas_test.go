@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -122,6 +124,50 @@ func TestReplicas(t *testing.T) {
 			t.Errorf("%s: asked %v, want %v; taken %v", c.name, w.asked, c.asked, w.taken)
 		}
 	}
+}
+
+// Commands that come after one which had to turn to another replica ask that one first, for a minute; with a clock that was
+// set back, or a file that says what is not so, they begin as ever.
+func TestLaterCommandsAskWhoAnswers(t *testing.T) {
+	w := &twins{taken: map[string]int{}, fault: [2]string{"database", ""}}
+	a, b := w.replica(0), w.replica(1)
+	defer a.Close()
+	defer b.Close()
+	now, dir := time.Now(), t.TempDir()
+	h := plugins.Handle{Interface: central.Interface, Endpoint: strings.Replace(a.URL, "http", "grid+http", 1) + "?or=" + strings.TrimPrefix(b.URL, "http://"), ID: "sk"}
+	command := func(what string, asked ...int) {
+		t.Helper()
+		back, err := central.Open(plugins.Config{Now: func() time.Time { return now }, StateDir: dir, Credentials: func() (*credential.Set, error) { return &credential.Set{}, nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := back.Status(t.Context(), []plugins.Handle{h}); s[0].State != plugins.Queued {
+			t.Errorf("%s: %v", what, s[0])
+		}
+		if w.asked != [2]int(asked) {
+			t.Errorf("%s: asked %v, want %v", what, w.asked, asked)
+		}
+	}
+	command("the first", 1, 1)
+	command("the next", 1, 2)
+	now = now.Add(59 * time.Second)
+	command("a minute later", 1, 3)
+	now = now.Add(2 * time.Second)
+	command("after that", 2, 4)
+	now = now.Add(-time.Hour)
+	command("an hour back", 3, 5)
+	files, err := filepath.Glob(filepath.Join(dir, "*", "*"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	text, err := json.Marshal(map[string]any{"base": "https://elsewhere.example.org", "until": now.Add(30 * time.Second)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(files[0], text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	command("a replica that is none", 4, 6)
 }
 
 // URLs that name several replicas.
