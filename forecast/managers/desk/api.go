@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"time"
 
@@ -18,7 +19,8 @@ const iface = "org.gridbroker.tree"
 // Bounds of what a user sends and has under way.
 const (
 	maxBody   = 4 << 20
-	maxListed = 1000 // jobs of one request
+	roomSize  = 16 * maxBody // of the bodies of all users together
+	maxListed = 1000         // jobs of one request
 	askAtOnce = 8
 	askWait   = 10 * time.Second
 )
@@ -28,17 +30,18 @@ type API struct {
 	Desk  *Desk
 	Trust func() *credential.Trust // by whom users are believed now
 	turns turns.Turns
+	room  turns.Room // of what they send
 }
 
 // keys are the names of a user's jobs.
 type keys struct {
-	Keys []string `json:"keys"`
+	Keys some[string] `json:"keys"`
 }
 
 // askedJobs and toldJobs are lists of jobs, of users and for them.
 type (
 	askedJobs struct {
-		Jobs []asked `json:"jobs"`
+		Jobs some[asked] `json:"jobs"`
 	}
 	toldJobs struct {
 		Jobs []told `json:"jobs"`
@@ -61,7 +64,7 @@ func (a *API) Handler() http.Handler {
 	}))
 	mux.HandleFunc("POST /v1/jobs", a.known(func(w http.ResponseWriter, r *http.Request, who string) {
 		var in askedJobs
-		if read(w, r, &in, func() int { return len(in.Jobs) }) {
+		if a.read(w, r, &in) {
 			jobs, err := a.Desk.submit(who, in.Jobs)
 			answer(w, jobs, err)
 		}
@@ -69,7 +72,7 @@ func (a *API) Handler() http.Handler {
 	about := func(path string, do func(who string, keys []string) ([]told, error)) {
 		mux.HandleFunc("POST "+path, a.known(func(w http.ResponseWriter, r *http.Request, who string) {
 			var in keys
-			if read(w, r, &in, func() int { return len(in.Keys) }) {
+			if a.read(w, r, &in) {
 				jobs, err := do(who, in.Keys)
 				answer(w, jobs, err)
 			}
@@ -126,16 +129,24 @@ func (a *API) who(r *http.Request) (string, error) {
 	return x.Identity(), nil
 }
 
-func read(w http.ResponseWriter, r *http.Request, into any, listed func() int) bool {
-	if err := json.NewDecoder(http.MaxBytesReader(w, turns.Arrive(w, r.Body), maxBody)).Decode(into); err != nil {
+// read takes a document in. What all users send at once has its place in one room.
+func (a *API) read(w http.ResponseWriter, r *http.Request, into any) bool {
+	held := a.room.Hold(r.Context(), turns.Arrive(w, r.Body), roomSize)
+	defer held.End()
+	text, err := io.ReadAll(http.MaxBytesReader(w, held, maxBody))
+	held.Whole()
+	if err == nil {
+		err = json.Unmarshal(text, into)
+	}
+	switch {
+	case errors.Is(err, turns.ErrNoRoom):
+		turns.Later(w, 5, "there are as many bytes of requests under way as may be, and this one's came slowly")
+	case errors.Is(err, errMany):
+		http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
+	case err != nil:
 		http.Error(w, "no such document: "+err.Error(), http.StatusBadRequest)
-		return false
 	}
-	if n := listed(); n > maxListed {
-		http.Error(w, fmt.Sprintf("%d jobs in one request: want %d at most", n, maxListed), http.StatusRequestEntityTooLarge)
-		return false
-	}
-	return true
+	return err == nil
 }
 
 func answer(w http.ResponseWriter, jobs []told, err error) {
