@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"gridbroker/credential"
+	"gridbroker/foreign"
 	"gridbroker/glue"
 	"gridbroker/plugins"
 )
@@ -167,6 +168,9 @@ func (s source) Resources(context.Context) ([]glue.Resource, error) {
 // maxDocument bounds an answer, in bytes.
 const maxDocument = 4 << 20
 
+// manyValues tells that an answer has many more values than one about atOnce jobs, each of which takes many times its bytes in memory.
+func manyValues(v foreign.Values) bool { return v.Lists+v.Objects+v.Elements+v.Members > 40*atOnce }
+
 // do asks one question: a GET where there is nothing to say. Whoever asks by changes tells apart whether the request can
 // have arrived.
 func (c *client) do(ctx context.Context, op, path string, in, out any, changes bool) error {
@@ -203,6 +207,8 @@ func (c *client) do(ctx context.Context, op, path string, in, out any, changes b
 		return c.refused(op, resp, text)
 	case err == nil && len(text) > maxDocument:
 		err = errors.New("the answer is too long")
+	case err == nil && manyValues(foreign.CountValues(text, manyValues)):
+		err = errors.New("the answer tells of more jobs than were asked about")
 	case err == nil:
 		err = json.Unmarshal(text, out)
 	}

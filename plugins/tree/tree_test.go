@@ -140,6 +140,9 @@ func TestTroubleWithADesk(t *testing.T) {
 		}, plugins.Uncertain, plugins.Unavailable},
 		"no document": {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") }, plugins.Uncertain, plugins.Unavailable},
 		"too long":    {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, strings.Repeat(" ", maxDocument+1)) }, plugins.Uncertain, plugins.Unavailable},
+		"many values": {func(w http.ResponseWriter, _ *http.Request) {
+			io.WriteString(w, `{"jobs":[{"key":"j"}`+strings.Repeat(",{}", maxDocument/3-10)+"]}")
+		}, plugins.Uncertain, plugins.Unavailable},
 	} {
 		b, at := against(t, c.answer)
 		r := b.Submit(t.Context(), []plugins.Request{request(t, at, "j", `[Executable = "x";]`)}, nil)[0]
