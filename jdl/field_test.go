@@ -139,6 +139,19 @@ func TestParentFilesOfNodeFiles(t *testing.T) {
 	}
 }
 
+// TestFaultsOfInheritedAttributes: what is wrong with an attribute that a node has of its parent is said where it
+// stands, in the parent's file; what is wrong with the node's own is said in the node's.
+func TestFaultsOfInheritedAttributes(t *testing.T) {
+	root := fstest.MapFS{"job/nodes/a.jdl": {Data: []byte("Executable = \"/bin/ls\";\n\nSMPGranularity = 4;")}, "job/nodes/b.jdl": {Data: []byte(`Executable = "/bin/ls"; WallTime = "x";`)}}
+	_, err := ParseJobs("all.jdl", []byte("Type = \"collection\";\nHostNumber = 2;\nNodes = { [ File = \"nodes/a.jdl\" ], [ File = \"nodes/b.jdl\" ] };"), WithRoot(root), WithDir("/job"))
+	text := errText(err)
+	for _, want := range []string{"all.jdl:2:14: HostNumber and SMPGranularity exclude each other", " | HostNumber = 2;", "nodes/b.jdl:1:36: WallTime"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s\nwant %s", text, want)
+		}
+	}
+}
+
 // TestDIRACSequences is DIRAC's own: the sequence A has no number of its own.
 func TestDIRACSequences(t *testing.T) {
 	set := parseSet(t, `Executable = "/bin/ls"; Arguments = "%(A)s %(B)s"; Parameters = 3;

@@ -281,7 +281,7 @@ func (h *handing) leaves(i int) *leaving {
 	if err != nil {
 		return l
 	}
-	inherit(other, h.ad, h.file)
+	inherit(other, h.jobReader)
 	l.files, l.out, l.err = other.strs("OutputSandbox"), outputName(other, "StdOutput"), outputName(other, "StdError")
 	dest, base := other.strs("OutputSandboxDestURI"), other.str("OutputSandboxBaseDestURI")
 	for i, name := range l.files {

@@ -145,7 +145,7 @@ func (s *JobSet) node(hand *handing, n node, quiet bool) *Job {
 		r.fail(n.ad.Pos(), "collocation", "", "node %s: with NodesCollocation a node has no Rank or Requirements of its own", n.name)
 		return nil
 	}
-	inherit(sub, r.ad, r.file)
+	inherit(sub, r)
 	sub.cfg.later = hand.later[classad.Fold(n.name)]
 	hand.take(sub, n)
 	job, err := sub.read()
@@ -303,20 +303,21 @@ var notInherited = map[string]bool{
 // forced are the parent's attributes that win over a node's.
 var forced = map[string]bool{"hlrlocation": true, "myproxyserver": true, "jobprovenance": true}
 
-// inherit gives a node what its parent, of the given file, says and it does
-// not.
-func inherit(sub *jobReader, parent *classad.Ad, file string) {
+// inherit gives a node what its parent says and it does not.
+func inherit(sub, parent *jobReader) {
+	sub.parent, sub.own = parent, slices.Clone(sub.ad.Attrs())
 	for _, name := range []string{"RetryCount", "ShallowRetryCount"} {
-		if e, ok := parent.Expr("DefaultNode" + name); ok && !sub.has(name) {
+		if e, ok := parent.ad.Expr("DefaultNode" + name); ok && !sub.has(name) {
 			sub.ad.Set(name, e)
 		}
 	}
-	for _, a := range parent.Attrs() {
+	for _, a := range parent.ad.Attrs() {
 		if key := classad.Fold(a.Name); !notInherited[key] && (forced[key] || !sub.has(a.Name)) {
 			sub.ad.Put(a)
+			sub.inherited = append(sub.inherited, a)
 		}
 	}
-	shareSandbox(sub, parent, file)
+	shareSandbox(sub, parent.ad, parent.file)
 }
 
 // fixSandbox makes the parent's input files absolute, from where the parent's

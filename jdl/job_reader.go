@@ -3,6 +3,7 @@ package jdl
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"gridbroker/jdl/classad"
@@ -25,6 +26,10 @@ type jobReader struct {
 	outNames map[string]string // output file of each base name
 	refs     map[string]bool   // names the record's expressions use, folded; made when first needed
 	unknown  int               // attributes that are none of ours
+
+	parent    *jobReader     // of a node
+	own       []classad.Attr // what the node says itself
+	inherited []classad.Attr // what it has of its parent
 }
 
 // maxFindings bounds the errors, and the warnings, said of one record.
@@ -42,8 +47,12 @@ func newJobReader(file, src string, cfg jobConfig, ad *classad.Ad) *jobReader {
 	}
 }
 
-// diagnostic makes a message about a place of this text.
+// diagnostic makes a message about a place of this text, or of that in which an attribute stands which was inherited.
 func (r *jobReader) diagnostic(s classad.Severity, pos classad.Pos, code, msg, hint string) *classad.Diagnostic {
+	at := func(a classad.Attr) bool { return a.NamePos == pos || a.Expr.Pos() == pos }
+	if slices.ContainsFunc(r.inherited, at) && !slices.ContainsFunc(r.own, at) {
+		return r.parent.diagnostic(s, pos, code, msg, hint)
+	}
 	d := &classad.Diagnostic{Severity: s, File: r.file, Pos: pos, Msg: msg, Hint: hint, Code: code}
 	if pos.Line > 0 {
 		d.ShowLine(r.src)
