@@ -59,10 +59,6 @@ func (c *cluster) stand(i int) int32 {
 	c.jobs[id] = job{Task: t, seq: number(c, i), limit: t.Limit, procs: int32(t.Procs), state: queued}
 	c.wait++
 	c.gates.bound(id, &c.jobs[id])
-	if t.Latest > 0 { // it is set aside then
-		c.wakes = append(slices.Clone(c.wakes), t.Latest+1)
-		slices.Sort(c.wakes)
-	}
 	return id
 }
 

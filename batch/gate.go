@@ -9,7 +9,8 @@ type gates struct {
 	later   agenda // jobs that may not start before a time
 	start   map[int64][]gated
 	end     map[int64][]gated
-	bounded []gated // waiting jobs that must start by a time
+	bounded []gated // waiting jobs that must be done by the end of the reservation that they are to run in
+	late    agenda  // when it is too late for jobs with a deadline
 }
 
 // gated is a job at a gate: its place and, as places are used again, its seq.
@@ -21,25 +22,31 @@ type gated struct {
 
 // clone copies the gates into the memory of an older copy.
 func (g *gates) clone(old gates) gates {
-	return gates{append(old.later[:0], g.later...), maps.Clone(g.start), maps.Clone(g.end), append(old.bounded[:0], g.bounded...)}
+	return gates{append(old.later[:0], g.later...), maps.Clone(g.start), maps.Clone(g.end), append(old.bounded[:0], g.bounded...), append(old.late[:0], g.late...)}
 }
 
-// bound notes a job that must start by a time.
+// bound notes a job that must be done, or start, by a time.
 func (g *gates) bound(id int32, j *job) {
-	if j.latest() < never {
+	if n := j.Need; n != nil && n.to > 0 {
 		g.bounded = append(g.bounded, gated{id, j.seq, 0})
+	}
+	if j.Latest > 0 {
+		g.late.push(due{j.Latest + 1, j.seq, id})
 	}
 }
 
 // linked tells whether jobs wait for others.
 func (g *gates) linked() bool { return len(g.start)+len(g.end) > 0 }
 
-// next is the first time that a job waits for, or never.
-func (g *gates) next() int64 {
-	if len(g.later) == 0 {
+// next is the first time that a job waits for, or at which it is too late for one, or never.
+func (g *gates) next() int64 { return min(g.later.first(), g.late.first()) }
+
+// first is the first time of an agenda, or never.
+func (a agenda) first() int64 {
+	if len(a) == 0 {
 		return never
 	}
-	return g.later[0].at
+	return a[0].at
 }
 
 // arrive brings a waiting job before its gates, or through them to the policy.
@@ -71,7 +78,7 @@ func (g *gates) await(a After, job gated) {
 
 // punctual lets the jobs in whose time has come and tells whether there were any.
 func (g *gates) punctual(m *Machine) (any bool) {
-	for g.next() <= m.now {
+	for g.later.first() <= m.now {
 		d := g.later.pop()
 		any = open(m, gated{d.job, d.ticket, 0}) || any
 	}
@@ -103,31 +110,24 @@ func open(m *Machine, g gated) bool {
 	return true
 }
 
-// latest is the last time at which a job may start: it must be done by the end of the
-// reservation that it is to run in.
-func (j *job) latest() int64 {
-	at := never
-	if j.Latest > 0 {
-		at = j.Latest
-	}
-	if n := j.Need; n != nil && n.to > 0 {
-		at = min(at, n.to-j.limit)
-	}
-	return at
-}
-
-// expire sets the jobs aside for which it is too late.
+// expire sets the jobs aside for which it is too late; admit sees to those whose gates open after their deadline.
 func (g *gates) expire(m *Machine) {
 	kept := g.bounded[:0]
 	for _, b := range g.bounded {
 		j := &m.jobs[b.job]
 		switch {
 		case j.seq != b.seq || j.state != queued:
-		case j.gates > 0 || j.latest() >= m.now:
+		case j.gates > 0 || j.Need.to-j.limit >= m.now:
 			kept = append(kept, b)
 		default:
 			m.strand(b.job)
 		}
 	}
 	g.bounded = kept
+	for g.late.first() <= m.now {
+		d := g.late.pop()
+		if j := &m.jobs[d.job]; j.seq == d.ticket && j.state == queued && j.gates == 0 {
+			m.strand(d.job)
+		}
+	}
 }
