@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -104,10 +104,15 @@ func runManagerRun(ctx context.Context, d *deps, f managerRunOptions, argv []str
 	one := own() // for as long as it runs: passports are checked by the certificate of the connection that brings them
 	cfg := daemon.TLS(func() *tls.Certificate { return one }, authorities)
 	b := &daemon.Broker{Name: f.name, Manager: f.via, Client: daemon.Client(cfg), Own: *one, Lease: f.lease, Log: daemonLog(d)}
-	documents := &whole{out: d.env.Out}
+	var said atomic.Bool
+	documents := together(d.env.Out)
 	b.Start = func(ctx context.Context, j managers.Job, system string) error {
 		fmt.Fprintf(d.env.Err, "%s: at %s\n", j.ID, system)
-		return startAt(ctx, d, list[j.ID], j.Need, system, documents)
+		told, err := startAt(ctx, d, list[j.ID], j.Need, system, documents)
+		if told {
+			said.Store(true)
+		}
+		return err
 	}
 	listen, err := listenAt(f.name, f.listen)
 	if err != nil {
@@ -124,7 +129,7 @@ func runManagerRun(ctx context.Context, d *deps, f managerRunOptions, argv []str
 		jobs = append(jobs, managers.Job{ID: id, Need: list[id].need, Priority: f.priority})
 	}
 	failed := b.Run(ctx, jobs)
-	d.said = documents.some
+	d.said = said.Load()
 	return brokerFailures(failed, len(jobs))
 }
 
@@ -159,25 +164,12 @@ func brokerFailures(failed map[managers.ID]error, of int) error {
 	return errors.Join(errs...)
 }
 
-// whole writes the documents of several jobs one after the other.
-type whole struct {
-	mu   sync.Mutex
-	out  io.Writer
-	some bool // something was written
-}
-
-func (w *whole) Write(text []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.some = true
-	return w.out.Write(text)
-}
-
-// startAt starts a job at one system, by this very binary: what it prints is shown as it comes, or what it tells in documents when it has ended.
-func startAt(ctx context.Context, d *deps, h handedJob, need managers.Resources, system string, documents io.Writer) error {
+// startAt starts a job at one system, by this very binary: what it prints is shown as it comes, or what it tells in documents,
+// if it told any, when it has ended.
+func startAt(ctx context.Context, d *deps, h handedJob, need managers.Resources, system string, documents io.Writer) (told bool, err error) {
 	self, err := os.Executable()
 	if err != nil {
-		return err
+		return false, err
 	}
 	cmd := exec.CommandContext(ctx, self, h.siteArgs(d, need, system)...)
 	cmd.Stdout, cmd.Stderr, cmd.Dir = d.env.Out, d.env.Err, abs(d, ".")
@@ -185,16 +177,15 @@ func startAt(ctx context.Context, d *deps, h handedJob, need managers.Resources,
 		cmd.Stdin = strings.NewReader(h.jdl)
 	}
 	if !d.json {
-		return cmd.Run()
+		return false, cmd.Run()
 	}
-	var told bytes.Buffer
-	cmd.Stdout = &told
-	err = cmd.Run()
-	if told.Len() > 0 {
-		_, wrong := documents.Write(told.Bytes())
-		err = cmp.Or(err, wrong)
+	var text bytes.Buffer
+	cmd.Stdout = &text
+	if err = cmd.Run(); text.Len() == 0 {
+		return false, err
 	}
-	return err
+	_, wrong := documents.Write(text.Bytes())
+	return true, cmp.Or(err, wrong)
 }
 
 // siteArgs are the arguments that start a job at one system, a command with all that it asked the tree for;
