@@ -6,7 +6,6 @@ package central
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -16,7 +15,6 @@ import (
 	"time"
 
 	"gridbroker/credential"
-	"gridbroker/glue"
 	"gridbroker/plugins"
 )
 
@@ -75,7 +73,7 @@ func parseURL(raw string) (endpoint string, bases []string, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	raw = redacted(raw)
+	raw = plugins.Redacted(raw)
 	others := u.Query()[or]
 	if u.Host == "" || u.User != nil || len(u.Query()) > 1 || u.RawQuery != "" && len(others) == 0 || u.Fragment != "" || strings.Trim(u.Path, "/") != "" || len(others) >= maxReplicas {
 		return "", nil, fmt.Errorf("%s: a scheduler is grid://host:port", raw)
@@ -102,14 +100,6 @@ func parseURL(raw string) (endpoint string, bases []string, err error) {
 		}
 	}
 	return endpoint, bases, nil
-}
-
-// redacted is a URL without its password.
-func redacted(raw string) string {
-	if u, err := url.Parse(raw); err == nil {
-		return u.Redacted()
-	}
-	return raw
 }
 
 // client speaks to one scheduler.
@@ -177,7 +167,7 @@ const dialTime = 10 * time.Second
 func (b *Backend) client(raw string) (*client, error) {
 	endpoint, bases, err := parseURL(raw)
 	if err != nil {
-		return nil, &plugins.Error{Kind: plugins.Invalid, Op: "use", Endpoint: redacted(raw), Err: err}
+		return nil, &plugins.Error{Kind: plugins.Invalid, Op: "use", Endpoint: plugins.Redacted(raw), Err: err}
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -250,30 +240,5 @@ func (b *Backend) Close() error {
 // takes every job.
 func (b *Backend) Source(u *url.URL) (plugins.Source, error) {
 	endpoint, _, err := parseURL(u.String())
-	return source{endpoint, b.conf.Now}, err
-}
-
-type source struct {
-	endpoint string
-	now      func() time.Time
-}
-
-// Name implements plugins.Source.
-func (s source) Name() string { return s.endpoint }
-
-// Local tells that there is nothing to cache.
-func (s source) Local() bool { return true }
-
-// Owns tells that the scheduler's endpoint is its own.
-func (s source) Owns(e glue.Endpoint) bool { return e.Interface == Interface && e.URL == s.endpoint }
-
-// Resources implements plugins.Source.
-func (s source) Resources(context.Context) ([]glue.Resource, error) {
-	return []glue.Resource{resourceOf(s.endpoint, s.now())}, nil
-}
-
-// resourceOf is a scheduler as brokers see it.
-func resourceOf(endpoint string, now time.Time) glue.Resource {
-	return glue.Resource{ID: endpoint, CEID: endpoint, Name: endpoint, Source: endpoint, Schema: "self", Serving: glue.Production, Created: now, Fetched: now,
-		Endpoints: []glue.Endpoint{{URL: endpoint, Interface: Interface, Health: "ok", Serving: glue.Production}}}
+	return plugins.Service{Endpoint: endpoint, Interface: Interface, Now: b.conf.Now}, err
 }

@@ -22,7 +22,6 @@ import (
 
 	"gridbroker/credential"
 	"gridbroker/foreign"
-	"gridbroker/glue"
 	"gridbroker/plugins"
 )
 
@@ -57,17 +56,9 @@ func Open(c plugins.Config) (plugins.Submitter, error) {
 func parseURL(raw string) (endpoint, base string, err error) {
 	u, err := url.Parse(raw)
 	if err != nil || u.Scheme != Scheme || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "" {
-		return "", "", fmt.Errorf("%.200s: a tree of managers is tree://host:port", redacted(raw))
+		return "", "", fmt.Errorf("%.200s: a tree of managers is tree://host:port", plugins.Redacted(raw))
 	}
 	return Scheme + "://" + u.Host, "https://" + u.Host, nil
-}
-
-// redacted is a URL without its password.
-func redacted(raw string) string {
-	if u, err := url.Parse(raw); err == nil {
-		return u.Redacted()
-	}
-	return raw
 }
 
 // client speaks to one desk as one user.
@@ -93,7 +84,7 @@ const (
 func (b *backend) client(raw string) (*client, error) {
 	endpoint, base, err := parseURL(raw)
 	if err != nil {
-		return nil, &plugins.Error{Kind: plugins.Invalid, Op: "use", Endpoint: redacted(raw), Err: err}
+		return nil, &plugins.Error{Kind: plugins.Invalid, Op: "use", Endpoint: plugins.Redacted(raw), Err: err}
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -141,28 +132,7 @@ func (b *backend) Close() error {
 // Source implements plugins.SourceOpener: a tree is one resource that takes every job.
 func (b *backend) Source(u *url.URL) (plugins.Source, error) {
 	endpoint, _, err := parseURL(u.String())
-	return source{endpoint, b.conf.Now}, err
-}
-
-type source struct {
-	endpoint string
-	now      func() time.Time
-}
-
-// Name implements plugins.Source.
-func (s source) Name() string { return s.endpoint }
-
-// Local tells that there is nothing to cache.
-func (s source) Local() bool { return true }
-
-// Owns tells that the desk's endpoint is its own.
-func (s source) Owns(e glue.Endpoint) bool { return e.Interface == Interface && e.URL == s.endpoint }
-
-// Resources implements plugins.Source.
-func (s source) Resources(context.Context) ([]glue.Resource, error) {
-	now := s.now()
-	return []glue.Resource{{ID: s.endpoint, CEID: s.endpoint, Name: s.endpoint, Source: s.endpoint, Schema: "self", Serving: glue.Production, Created: now, Fetched: now,
-		Endpoints: []glue.Endpoint{{URL: s.endpoint, Interface: Interface, Health: "ok", Serving: glue.Production}}}}, nil
+	return plugins.Service{Endpoint: endpoint, Interface: Interface, Now: b.conf.Now}, err
 }
 
 // maxDocument bounds an answer, in bytes.
