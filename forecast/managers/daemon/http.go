@@ -14,6 +14,7 @@ import (
 
 	"gridbroker/forecast/managers"
 	"gridbroker/forecast/turns"
+	"gridbroker/foreign"
 )
 
 // Bounds of what is sent to a manager, in bytes.
@@ -110,27 +111,18 @@ func checkBroker(name string) error {
 // maxHanded is how many jobs are handed in at once: as many as may wait.
 const maxHanded = 200_000
 
-// handed are jobs that a broker hands in. They are read one by one: a list of more takes a
-// hundred times its bytes in memory before it can be counted.
+// handed are jobs that a broker hands in.
 type handed []managers.Job
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (h *handed) UnmarshalJSON(text []byte) error {
-	dec := json.NewDecoder(bytes.NewReader(text))
-	if begin, err := dec.Token(); err != nil || begin != json.Delim('[') {
+func (h *handed) UnmarshalJSON(text []byte) (err error) {
+	switch *h, err = foreign.List[managers.Job](text, maxHanded); {
+	case errors.Is(err, foreign.ErrNoList):
 		return errors.New("want a list of jobs: this is a manager of a tree, to which brokers hand them (grid manager run)")
+	case errors.Is(err, foreign.ErrMany):
+		return fmt.Errorf("more than %d jobs", maxHanded)
 	}
-	for dec.More() {
-		if len(*h) == maxHanded {
-			return fmt.Errorf("more than %d jobs", maxHanded)
-		}
-		var j managers.Job
-		if err := dec.Decode(&j); err != nil {
-			return err
-		}
-		*h = append(*h, j)
-	}
-	return nil
+	return err
 }
 
 func readBody(w http.ResponseWriter, r *http.Request, most int64, into any) bool {
