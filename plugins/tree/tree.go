@@ -174,7 +174,7 @@ func (c *client) do(ctx context.Context, op, path string, in, out any, changes b
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxDocument+1))
 	switch {
 	case resp.StatusCode != http.StatusOK:
-		return c.refused(op, resp, text)
+		return c.refused(op, resp, text, doubtful)
 	case err == nil && len(text) > maxDocument:
 		err = errors.New("the answer is too long")
 	case err == nil && manyValues(foreign.CountValues(text, manyValues)):
@@ -188,8 +188,8 @@ func (c *client) do(ctx context.Context, op, path string, in, out any, changes b
 	return nil
 }
 
-// refused reads an answer that is none.
-func (c *client) refused(op string, resp *http.Response, text []byte) error {
+// refused reads an answer that is none. A fault of the server, or of one before it, leaves open what was done.
+func (c *client) refused(op string, resp *http.Response, text []byte, doubtful plugins.Kind) error {
 	said := fmt.Sprintf("%s (%d)", strings.TrimSpace(string(text[:min(len(text), 300)])), resp.StatusCode)
 	e := &plugins.Error{Kind: plugins.Refused, Op: op, Endpoint: c.endpoint, Said: said}
 	switch resp.StatusCode {
@@ -197,6 +197,8 @@ func (c *client) refused(op string, resp *http.Response, text []byte) error {
 		e.Kind = plugins.Credential
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		e.Kind, e.RetryIn = plugins.Unavailable, plugins.RetryAfter(resp.Header, time.Second)
+	case http.StatusInternalServerError, http.StatusBadGateway, http.StatusGatewayTimeout:
+		e.Kind = doubtful
 	}
 	return e
 }

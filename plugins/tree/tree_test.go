@@ -134,6 +134,7 @@ func TestTroubleWithADesk(t *testing.T) {
 		"too much": {func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "400 jobs too many", http.StatusRequestEntityTooLarge)
 		}, plugins.Refused, plugins.Refused},
+		"bad gateway": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "upstream", http.StatusBadGateway) }, plugins.Uncertain, plugins.Unavailable},
 		"cut off": {func(w http.ResponseWriter, _ *http.Request) {
 			c, _, _ := w.(http.Hijacker).Hijack()
 			c.Close()
