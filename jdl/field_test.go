@@ -150,6 +150,19 @@ func TestFaultsOfInheritedAttributes(t *testing.T) {
 			t.Errorf("%s\nwant %s", text, want)
 		}
 	}
+	// A warning of a node's own text is said, though something of the parent stands at that place in its text.
+	for _, name := range []string{"a", "b"} {
+		root["job/nodes/"+name+".jdl"] = &fstest.MapFile{Data: []byte("Executable = \"/bin/ls\";\nNodeNumber = 2;")}
+	}
+	set, err := ParseJobs("all.jdl", []byte("Type = \"collection\";\nRetryCount = 2; Nodes = { [ File = \"nodes/a.jdl\" ], [ File = \"nodes/b.jdl\" ] };"), WithRoot(root), WithDir("/job"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, j := range set.Jobs {
+		if !slices.ContainsFunc(j.Warnings, func(d *classad.Diagnostic) bool { return d.Code == "old-name" && strings.HasSuffix(d.File, ".jdl") && d.File != "all.jdl" }) {
+			t.Errorf("%s: %v", j.Node, j.Warnings)
+		}
+	}
 }
 
 // TestDIRACSequences is DIRAC's own: the sequence A has no number of its own.

@@ -154,20 +154,14 @@ func (s *JobSet) node(hand *handing, n node, quiet bool) *Job {
 		return nil
 	}
 	if quiet {
-		job.Warnings = slices.DeleteFunc(job.Warnings, func(d *classad.Diagnostic) bool { return inherited(r.ad, d) })
+		job.Warnings = slices.DeleteFunc(job.Warnings, func(d *classad.Diagnostic) bool { return d.File == r.file && standsAt(r.ad.Attrs(), d.Pos) }) // the first node has said it
 	}
 	return job
 }
 
-// inherited reports whether a warning is about the parent's own text, which
-// the first node has said already.
-func inherited(parent *classad.Ad, d *classad.Diagnostic) bool {
-	for _, a := range parent.Attrs() {
-		if a.NamePos == d.Pos || a.Expr.Pos() == d.Pos {
-			return true
-		}
-	}
-	return false
+// standsAt tells whether one of some attributes, or its value, stands at a place of their text.
+func standsAt(attrs []classad.Attr, pos classad.Pos) bool {
+	return slices.ContainsFunc(attrs, func(a classad.Attr) bool { return a.NamePos == pos || a.Expr.Pos() == pos })
 }
 
 // nodeReader finds the node's own record: in place, under Description, or in
@@ -305,7 +299,10 @@ var forced = map[string]bool{"hlrlocation": true, "myproxyserver": true, "jobpro
 
 // inherit gives a node what its parent says and it does not.
 func inherit(sub, parent *jobReader) {
-	sub.parent, sub.own = parent, slices.Clone(sub.ad.Attrs())
+	elsewhere := sub.file != parent.file
+	if elsewhere {
+		sub.parent, sub.own = parent, slices.Clone(sub.ad.Attrs())
+	}
 	for _, name := range []string{"RetryCount", "ShallowRetryCount"} {
 		if e, ok := parent.ad.Expr("DefaultNode" + name); ok && !sub.has(name) {
 			sub.ad.Set(name, e)
@@ -313,8 +310,9 @@ func inherit(sub, parent *jobReader) {
 	}
 	for _, a := range parent.ad.Attrs() {
 		if key := classad.Fold(a.Name); !notInherited[key] && (forced[key] || !sub.has(a.Name)) {
-			sub.ad.Put(a)
-			sub.inherited = append(sub.inherited, a)
+			if sub.ad.Put(a); elsewhere {
+				sub.inherited = append(sub.inherited, a)
+			}
 		}
 	}
 	shareSandbox(sub, parent.ad, parent.file)

@@ -3,7 +3,6 @@ package jdl
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"gridbroker/jdl/classad"
@@ -27,8 +26,8 @@ type jobReader struct {
 	refs     map[string]bool   // names the record's expressions use, folded; made when first needed
 	unknown  int               // attributes that are none of ours
 
-	parent    *jobReader     // of a node
-	own       []classad.Attr // what the node says itself
+	parent    *jobReader     // of a node whose text is another one; nil: none
+	own       []classad.Attr // what such a node says itself
 	inherited []classad.Attr // what it has of its parent
 }
 
@@ -49,8 +48,7 @@ func newJobReader(file, src string, cfg jobConfig, ad *classad.Ad) *jobReader {
 
 // diagnostic makes a message about a place of this text, or of that in which an attribute stands which was inherited.
 func (r *jobReader) diagnostic(s classad.Severity, pos classad.Pos, code, msg, hint string) *classad.Diagnostic {
-	at := func(a classad.Attr) bool { return a.NamePos == pos || a.Expr.Pos() == pos }
-	if slices.ContainsFunc(r.inherited, at) && !slices.ContainsFunc(r.own, at) {
+	if standsAt(r.inherited, pos) && !standsAt(r.own, pos) {
 		return r.parent.diagnostic(s, pos, code, msg, hint)
 	}
 	d := &classad.Diagnostic{Severity: s, File: r.file, Pos: pos, Msg: msg, Hint: hint, Code: code}
