@@ -14,21 +14,8 @@ import (
 	"gridbroker/plugins"
 )
 
-// asked and told are a job in the documents of a desk.
-type asked struct {
-	Key      string             `json:"key"`
-	Need     managers.Resources `json:"need"`
-	Priority int                `json:"priority,omitempty"`
-}
-
-type told struct {
-	Key       string `json:"key"`
-	State     string `json:"state"`
-	System    string `json:"system"`
-	Submitted int64  `json:"submitted"` // ms
-	ID        string `json:"id"`        // in the tree
-	Error     string `json:"error"`
-}
+// told is a job as a desk tells of it.
+type told managers.UserTold
 
 type toldJobs struct {
 	Jobs []told `json:"jobs"`
@@ -76,7 +63,7 @@ func (b *backend) Submit(ctx context.Context, reqs []plugins.Request, p plugins.
 
 func (c *client) submit(ctx context.Context, reqs []plugins.Request, results []plugins.Result) {
 	var in struct {
-		Jobs []asked `json:"jobs"`
+		Jobs []managers.UserJob `json:"jobs"`
 	}
 	for i, q := range reqs {
 		need, err := NeedOf(q.Job)
@@ -84,7 +71,7 @@ func (c *client) submit(ctx context.Context, reqs []plugins.Request, results []p
 			results[i].Err = &plugins.Error{Kind: plugins.Refused, Op: "submit", Endpoint: c.endpoint, Err: err}
 			continue
 		}
-		in.Jobs = append(in.Jobs, asked{q.ID, need, int(q.Job.Priority)})
+		in.Jobs = append(in.Jobs, managers.UserJob{Key: q.ID, Need: need, Priority: int(q.Job.Priority)})
 	}
 	if len(in.Jobs) == 0 {
 		return
@@ -226,23 +213,23 @@ func (b *backend) Status(ctx context.Context, hs []plugins.Handle) []plugins.Sta
 
 // status is the job in the words of all back-ends: it waits until it is sent on.
 func (t told) status(h plugins.Handle) plugins.Status {
-	s := plugins.Status{Handle: h, State: plugins.Queued, Native: t.State}
+	s := plugins.Status{Handle: h, State: plugins.Queued, Native: string(t.State)}
 	if t.Submitted > 0 {
 		s.Submitted = time.UnixMilli(t.Submitted).UTC()
 	}
 	system := foreign.Text(t.System)
 	switch t.State {
-	case "waits":
+	case managers.UserWaits:
 		s.Native = "waits in the tree"
-	case "away":
+	case managers.UserAway:
 		s.Native = "waits until somebody follows it: grid watch or grid follow"
-	case "assigned":
+	case managers.UserAssigned:
 		s.Native = "has a place at " + system + ": grid watch or grid follow starts it there"
-	case "claimed":
+	case managers.UserClaimed:
 		s.Native = "is about to be sent to " + system
-	case "ended":
+	case managers.UserEnded:
 		s.State = plugins.Cancelled
-	case "gone":
+	case managers.UserGone:
 		s.State, s.Reason = plugins.Failed, "its place was claimed, and nobody asked for it for longer than it may take"
 	default:
 		s.State, s.Native = plugins.Unknown, ""
@@ -255,7 +242,7 @@ func (t told) status(h plugins.Handle) plugins.Status {
 func (b *backend) Claim(ctx context.Context, hs []plugins.Handle) []plugins.Claim {
 	out := make([]plugins.Claim, len(hs))
 	b.each(ctx, hs, "claim", "/v1/jobs/claim", func(i int, t told, _ bool, err error) {
-		if out[i].Err = err; err == nil && t.State == "claimed" {
+		if out[i].Err = err; err == nil && t.State == managers.UserClaimed {
 			out[i].System = t.System
 		}
 	})
@@ -285,11 +272,11 @@ func (b *backend) Why(ctx context.Context, h plugins.Handle) ([]string, error) {
 	}
 	id := foreign.Text(t.ID)
 	switch t.State {
-	case "waits":
+	case managers.UserWaits:
 		return []string{fmt.Sprintf("It waits in the tree of managers, as %s, until some system has all of what it needs free.", id)}, nil
-	case "away":
+	case managers.UserAway:
 		return []string{"It is offered to no system, as nobody follows it: grid watch or grid follow asks for its place."}, nil
-	case "assigned", "claimed":
+	case managers.UserAssigned, managers.UserClaimed:
 		return []string{fmt.Sprintf("It has a place at %s, as %s: who follows it starts it there.", foreign.Text(t.System), id)}, nil
 	}
 	return nil, nil

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gridbroker/credential"
+	"gridbroker/forecast/managers"
 	"gridbroker/forecast/turns"
 )
 
@@ -41,10 +42,10 @@ type keys struct {
 // askedJobs and toldJobs are lists of jobs, of users and for them.
 type (
 	askedJobs struct {
-		Jobs some[asked] `json:"jobs"`
+		Jobs some[managers.UserJob] `json:"jobs"`
 	}
 	toldJobs struct {
-		Jobs []told `json:"jobs"`
+		Jobs []managers.UserTold `json:"jobs"`
 	}
 	greeting struct {
 		Interface string   `json:"interface"`
@@ -69,7 +70,7 @@ func (a *API) Handler() http.Handler {
 			answer(w, jobs, err)
 		}
 	}))
-	about := func(path string, do func(who string, keys []string) ([]told, error)) {
+	about := func(path string, do func(who string, keys []string) ([]managers.UserTold, error)) {
 		mux.HandleFunc("POST "+path, a.known(func(w http.ResponseWriter, r *http.Request, who string) {
 			var in keys
 			if a.read(w, r, &in) {
@@ -78,9 +79,11 @@ func (a *API) Handler() http.Handler {
 			}
 		}))
 	}
-	about("/v1/jobs/status", func(who string, keys []string) ([]told, error) { return a.Desk.states(who, keys), nil })
+	about("/v1/jobs/status", func(who string, keys []string) ([]managers.UserTold, error) { return a.Desk.states(who, keys), nil })
 	about("/v1/jobs/claim", a.Desk.claim)
-	about("/v1/jobs/end", func(who string, keys []string) ([]told, error) { return []told{}, a.Desk.end(who, keys) })
+	about("/v1/jobs/end", func(who string, keys []string) ([]managers.UserTold, error) {
+		return []managers.UserTold{}, a.Desk.end(who, keys)
+	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "this is a tree of managers, to which users hand jobs by grid submit --via tree://HOST:PORT", http.StatusNotFound)
 	})
@@ -149,7 +152,7 @@ func (a *API) read(w http.ResponseWriter, r *http.Request, into any) bool {
 	return err == nil
 }
 
-func answer(w http.ResponseWriter, jobs []told, err error) {
+func answer(w http.ResponseWriter, jobs []managers.UserTold, err error) {
 	if err != nil { // of the disk, and it may have room again
 		turns.Later(w, 5, err.Error())
 		return

@@ -67,13 +67,13 @@ func one(t *testing.T, need managers.Resources) (*tree, managers.ID) {
 	t.Helper()
 	f := &tree{dir: t.TempDir()}
 	f.open(t)
-	if told, err := f.submit("alice", []asked{{Key: "a", Need: need, Priority: 9}, {Key: "a", Need: need}}); err != nil || told[0].Error != "" {
+	if told, err := f.submit("alice", []managers.UserJob{{Key: "a", Need: need, Priority: 9}, {Key: "a", Need: need}}); err != nil || told[0].Error != "" {
 		t.Fatal(told, err)
 	}
 	return f, treeID("alice", "a")
 }
 
-func (f *tree) state(t *testing.T) state {
+func (f *tree) state(t *testing.T) managers.UserState {
 	t.Helper()
 	told := f.states("alice", []string{"a"})
 	if len(told) != 1 {
@@ -125,7 +125,7 @@ func TestOffersAtTheDesk(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		o := f.Orders(daemon.Report{Manager: "https://one", Waiting: []managers.ID{id}})
-		if f.state(t) != isAway || f.Answer(first).Granted || f.Answer(first).Ended || len(o.Drop) != 1 {
+		if f.state(t) != managers.UserAway || f.Answer(first).Granted || f.Answer(first).Ended || len(o.Drop) != 1 {
 			t.Errorf("of a user who is away: %s, %+v", f.state(t), o)
 		}
 		before, _ := f.heard()
@@ -135,7 +135,7 @@ func TestOffersAtTheDesk(t *testing.T) {
 		}
 		f.claims(t)
 		synctest.Wait()
-		if in, _ := f.heard(); len(in) != len(before)+1 || f.state(t) != isWaiting {
+		if in, _ := f.heard(); len(in) != len(before)+1 || f.state(t) != managers.UserWaits {
 			t.Errorf("when he is back it is %s, handed in %d times", f.state(t), len(in)-len(before))
 		}
 		f.stop(t)
@@ -171,17 +171,17 @@ func TestClaimsAtTheDesk(t *testing.T) {
 		if got := f.claims(t); got != "claimed one" || !f.Answer(offer).Granted || f.Answer(daemon.Offer{Job: id, Manager: "https://two"}).Granted {
 			t.Errorf("after a restart: %s", got)
 		}
-		if told, _ := f.claim("bob", []string{"a"}); len(told) != 0 || f.end("bob", []string{"a"}) != nil || f.state(t) != isClaimed {
+		if told, _ := f.claim("bob", []string{"a"}); len(told) != 0 || f.end("bob", []string{"a"}) != nil || f.state(t) != managers.UserClaimed {
 			t.Errorf("another user: %v, %s", told, f.state(t))
 		}
 		time.Sleep(25 * time.Minute)
 		f.claims(t) // who follows asks on and on
 		time.Sleep(25 * time.Minute)
-		if _, ended := f.heard(); len(ended) != 0 || f.state(t) != isClaimed {
+		if _, ended := f.heard(); len(ended) != 0 || f.state(t) != managers.UserClaimed {
 			t.Errorf("given back %v", ended)
 		}
 		time.Sleep(6 * time.Minute)
-		if _, ended := f.heard(); len(ended) != 1 || f.state(t) != isGone || f.claims(t) != "gone" || !f.Answer(offer).Ended {
+		if _, ended := f.heard(); len(ended) != 1 || f.state(t) != managers.UserGone || f.claims(t) != "gone" || !f.Answer(offer).Ended {
 			t.Errorf("%s, given back %v", f.state(t), ended)
 		}
 		time.Sleep(2 * time.Hour)
@@ -200,9 +200,9 @@ func TestDeskIsBounded(t *testing.T) {
 	defer func() { f.stop(t) }()
 	hand := func(who string, from, n int) (refused int) {
 		t.Helper()
-		var list []asked
+		var list []managers.UserJob
 		for i := range n {
-			list = append(list, asked{Key: fmt.Sprint("k", from+i), Need: managers.Resources{CPUs: 1}})
+			list = append(list, managers.UserJob{Key: fmt.Sprint("k", from+i), Need: managers.Resources{CPUs: 1}})
 		}
 		told, err := f.submit(who, list)
 		if err != nil {
@@ -230,7 +230,7 @@ func TestDeskIsBounded(t *testing.T) {
 	if no := hand("alice", maxOfUser, 5); no != 2 {
 		t.Errorf("%d of 5 more refused where 3 have ended", no)
 	}
-	told, err := f.submit("bob", []asked{{Key: "../x", Need: managers.Resources{CPUs: 1}}, {Key: "none"}, {Key: "well", Need: managers.Resources{CPUs: 1}},
+	told, err := f.submit("bob", []managers.UserJob{{Key: "../x", Need: managers.Resources{CPUs: 1}}, {Key: "none"}, {Key: "well", Need: managers.Resources{CPUs: 1}},
 		{Key: "tags", Need: managers.Resources{CPUs: 1, Tags: strings.Repeat("x", 5000)}}})
 	if err != nil || told[0].Error == "" || told[1].Error == "" || told[2].Error != "" || told[3].Error == "" {
 		t.Errorf("%+v %v", told, err)

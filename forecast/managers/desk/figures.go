@@ -1,6 +1,10 @@
 package desk
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"gridbroker/forecast/managers"
+)
 
 var (
 	jobsFigure  = prometheus.NewDesc("grid_manager_desk_jobs", "Jobs of users at this manager's desk.", []string{"state"}, nil)
@@ -17,7 +21,7 @@ func (d *Desk) Describe(to chan<- *prometheus.Desc) {
 func (d *Desk) Collect(to chan<- prometheus.Metric) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	counts := map[state]int{isWaiting: 0, isAway: 0, isAssigned: 0, isClaimed: 0, isEnded: 0, isGone: 0}
+	counts := map[managers.UserState]int{managers.UserWaits: 0, managers.UserAway: 0, managers.UserAssigned: 0, managers.UserClaimed: 0, managers.UserEnded: 0, managers.UserGone: 0}
 	for _, j := range d.jobs {
 		counts[d.tell(j).State]++
 	}

@@ -11,37 +11,6 @@ import (
 	"gridbroker/forecast/managers"
 )
 
-// state is how a job of a user is.
-type state string
-
-// The states.
-const (
-	isWaiting  state = "waits"    // in the tree
-	isAway     state = "away"     // nobody has asked for it for a while: it is offered to nobody
-	isAssigned state = "assigned" // it has a place, which is to be claimed
-	isClaimed  state = "claimed"  // by its user
-	isEnded    state = "ended"    // its user has ended it, or told its end
-	isGone     state = "gone"     // it was claimed, and nothing was heard of its user for longer than it may take
-)
-
-// asked is a job that a user hands in.
-type asked struct {
-	Key      string             `json:"key"`
-	Need     managers.Resources `json:"need"`
-	Priority int                `json:"priority,omitempty"`
-}
-
-// told is a job as its user is told of it.
-type told struct {
-	Key       string `json:"key"`
-	State     state  `json:"state,omitempty"`
-	System    string `json:"system,omitempty"` // whose place it has
-	Manager   string `json:"manager,omitempty"`
-	Submitted int64  `json:"submitted,omitempty"` // ms
-	ID        string `json:"id,omitempty"`        // in the tree
-	Error     string `json:"error,omitempty"`     // why it was not taken
-}
-
 // maxKey bounds the name that a user gives a job, in bytes.
 const maxKey = 128
 
@@ -55,14 +24,14 @@ func checkKey(key string) error {
 }
 
 // submit takes jobs of a user; one that is here already is taken once.
-func (d *Desk) submit(subject string, list []asked) ([]told, error) {
+func (d *Desk) submit(subject string, list []managers.UserJob) ([]managers.UserTold, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := time.Now()
-	out := make([]told, len(list))
+	out := make([]managers.UserTold, len(list))
 	var fresh []*job
 	for i, a := range list {
-		out[i] = told{Key: a.Key}
+		out[i] = managers.UserTold{Key: a.Key}
 		if a := d.users[subject]; a != nil && a.jobs[out[i].Key] != nil {
 			continue
 		}
@@ -121,10 +90,10 @@ func ended(jobs map[string]*job) (list []*job) {
 }
 
 // states tells a user of jobs; those that are not here are left out.
-func (d *Desk) states(subject string, keys []string) []told {
+func (d *Desk) states(subject string, keys []string) []managers.UserTold {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	out := []told{}
+	out := []managers.UserTold{}
 	for _, j := range d.of(subject, keys) {
 		out = append(out, d.tell(j))
 	}
@@ -145,19 +114,19 @@ func (d *Desk) of(subject string, keys []string) (list []*job) {
 	return list
 }
 
-func (d *Desk) tell(j *job) told {
-	t := told{Key: j.Key, State: isWaiting, Submitted: j.Submitted, ID: string(j.ID)}
+func (d *Desk) tell(j *job) managers.UserTold {
+	t := managers.UserTold{Key: j.Key, State: managers.UserWaits, Submitted: j.Submitted, ID: string(j.ID)}
 	switch {
 	case j.Gone:
-		t.State = isGone
+		t.State = managers.UserGone
 	case j.Ended != 0:
-		t.State = isEnded
+		t.State = managers.UserEnded
 	case j.Claimed != nil:
-		t.State, t.System, t.Manager = isClaimed, j.Claimed.System, j.Claimed.Manager
+		t.State, t.System, t.Manager = managers.UserClaimed, j.Claimed.System, j.Claimed.Manager
 	case j.offered != nil:
-		t.State, t.System, t.Manager = isAssigned, j.offered.System, j.offered.Manager
+		t.State, t.System, t.Manager = managers.UserAssigned, j.offered.System, j.offered.Manager
 	case d.away(j):
-		t.State = isAway
+		t.State = managers.UserAway
 	}
 	return t
 }
@@ -167,7 +136,7 @@ func (d *Desk) away(j *job) bool { return time.Since(j.asked) > d.config.Patienc
 
 // claim gives a user the places of those jobs that have one, and tells how all of them are. Who claims is there to
 // start jobs: they are in the tree from now on.
-func (d *Desk) claim(subject string, keys []string) ([]told, error) {
+func (d *Desk) claim(subject string, keys []string) ([]managers.UserTold, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	list := d.of(subject, keys)
@@ -187,7 +156,7 @@ func (d *Desk) claim(subject string, keys []string) ([]told, error) {
 		}
 		return nil, err
 	}
-	out := []told{}
+	out := []managers.UserTold{}
 	for _, j := range list {
 		out = append(out, d.tell(j))
 	}
