@@ -159,7 +159,9 @@ func TestFaultsOfInheritedAttributes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, j := range set.Jobs {
-		if !slices.ContainsFunc(j.Warnings, func(d *classad.Diagnostic) bool { return d.Code == "old-name" && strings.HasSuffix(d.File, ".jdl") && d.File != "all.jdl" }) {
+		if !slices.ContainsFunc(j.Warnings, func(d *classad.Diagnostic) bool {
+			return d.Code == "old-name" && strings.HasSuffix(d.File, ".jdl") && d.File != "all.jdl"
+		}) {
 			t.Errorf("%s: %v", j.Node, j.Warnings)
 		}
 	}
