@@ -77,6 +77,61 @@ func TestSilentServicesCostOneDeadline(t *testing.T) {
 	})
 }
 
+// tardy names its host when its term is over, as services over the network do.
+type tardy struct{ takes time.Duration }
+
+func (tardy) Name() string { return "tardy" }
+
+func (s tardy) QueueLengths(ctx context.Context, _ []*glue.Resource) (map[string]rank.QueueLength, error) {
+	<-ctx.Done()
+	time.Sleep(s.takes) // a machine that is busy
+	return nil, fmt.Errorf("http://queues.example.org/: %w", context.Cause(ctx))
+}
+
+// Who did not answer is named, though the term of all services was over meanwhile and the machine is busy;
+// a service that does not heed its term is waited for no longer than a second more.
+func TestSilentHostsAreNamed(t *testing.T) {
+	for takes, want := range map[time.Duration]string{
+		0:                      "http://queues.example.org/: no answer in time",
+		900 * time.Millisecond: "http://queues.example.org/: no answer in time",
+		time.Minute:            "no answer in time",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBroker(func(b *broker.Broker) {
+				b.AskFor = 4 * time.Second
+				b.Services.QueueLengthers = []plugins.QueueLengther{tardy{takes}}
+			})
+			begin := time.Now()
+			p := plan(t, b, []*glue.Resource{site("a")}, newJob(t, "[]"))
+			if took := time.Since(begin); took != b.AskFor+min(takes, time.Second) {
+				t.Errorf("%s: took %s", takes, took)
+			}
+			if len(p.Services) != 1 || p.Services[0].Error != want {
+				t.Errorf("%s: %+v", takes, p.Services)
+			}
+			time.Sleep(takes)
+		})
+	}
+}
+
+// Who gives up waiting for a plan waits for no service that has something to say of it.
+func TestInterruptedPlansWaitForNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBroker(func(b *broker.Broker) {
+			b.AskFor = 4 * time.Second
+			b.Services.QueueLengthers = []plugins.QueueLengther{tardy{time.Minute}}
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		begin := time.Now()
+		_, _ = b.Plan(ctx, []*jdl.Job{newJob(t, "[]")}, []*glue.Resource{site("a")})
+		if took := time.Since(begin); took != time.Second {
+			t.Errorf("took %s", took)
+		}
+		time.Sleep(time.Minute)
+	})
+}
+
 // counter tells the lengths of queues.
 type counter map[string]rank.QueueLength
 

@@ -107,13 +107,13 @@ func (w *planner) askAbout(ctx context.Context, matches []*Match) [][]answer {
 		return make([][]answer, len(matches))
 	}
 	if w.AskFor > 0 {
-		within, cancel := context.WithCancel(ctx)
-		defer cancel()
+		within, end := context.WithCancelCause(ctx)
+		defer end(nil)
 		left := w.Clock.After(max(1, w.AskFor-w.spent))
 		go func() {
 			select {
 			case <-left:
-				cancel()
+				end(errLate)
 			case <-within.Done():
 			}
 		}()

@@ -2,6 +2,7 @@ package broker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -109,31 +110,60 @@ func (b *Broker) ask(ctx context.Context, askers []asker) []answer {
 	}
 	replies := make(chan answer, len(askers))
 	start := b.Clock.Now()
+	late := ctx.Err() != nil // to begin
 	for i, q := range askers {
-		if ctx.Err() != nil {
-			break // too late to begin
+		if !late {
+			go func() { replies <- q.answer(ctx, i, b.Clock) }()
 		}
-		go func() { replies <- q.answer(ctx, i, b.Clock) }()
 	}
 	answers := make([]answer, len(askers))
 	for i, q := range askers {
 		answers[i] = answer{Outcome: Outcome{Name: q.name, Kind: q.kind}}
 	}
-	for got := 0; got < len(askers); got++ {
-		select {
-		case a := <-replies:
-			answers[a.order] = a
-		case <-ctx.Done():
-			for i := range answers {
-				if answers[i].Took == 0 {
-					answers[i].Took, answers[i].Error = b.Clock.Now().Sub(start), "no answer in time"
-				}
-			}
-			return answers
+	if !late {
+		b.take(ctx, replies, answers)
+	}
+	for i := range answers {
+		if answers[i].Took == 0 {
+			answers[i].Took, answers[i].Error = b.Clock.Now().Sub(start), errLate.Error()
 		}
 	}
 	return answers
 }
+
+// tellFor is how long services whose term is over may take to tell which of their hosts was silent.
+const tellFor = time.Second
+
+// take puts replies in the places of their questions until all are there, the term is over and what services
+// say about that has come, or nobody wants them any more.
+func (b *Broker) take(ctx context.Context, replies <-chan answer, answers []answer) {
+	var told <-chan time.Time
+	over := ctx.Done()
+	for n := 0; n < len(answers); {
+		select {
+		case a := <-replies:
+			answers[a.order] = a
+			n++
+		case <-over:
+			if !errors.Is(context.Cause(ctx), errLate) {
+				return
+			}
+			over, told = nil, b.Clock.After(tellFor)
+		case <-told:
+			return
+		}
+	}
+}
+
+// errLate ends questions whose term is over.
+var errLate error = lateError{}
+
+type lateError struct{}
+
+func (lateError) Error() string { return "no answer in time" }
+
+// Is tells that the question was given up: who was asked need not be at fault.
+func (lateError) Is(other error) bool { return other == context.Canceled }
 
 func (q asker) answer(ctx context.Context, order int, c clock.Clock) (a answer) {
 	start := c.Now()
@@ -145,14 +175,21 @@ func (q asker) answer(ctx context.Context, order int, c clock.Clock) (a answer) 
 		a.Took = max(1, c.Now().Sub(start))
 	}()
 	n, err := q.ask(ctx, &a)
-	a.Answers = n
-	if err != nil {
-		a.Error = err.Error()
-	}
-	if err != nil && ctx.Err() != nil {
-		a.Error = "no answer in time"
-	}
+	a.Answers, a.Error = n, complaint(ctx, err)
 	return a
+}
+
+// complaint is why a question has no answer, or not all of it: whoever was silent is named where the service names its hosts.
+func complaint(ctx context.Context, err error) string {
+	switch {
+	case err == nil:
+		return ""
+	case ctx.Err() == nil, errors.Is(err, errLate):
+		return err.Error()
+	case err == ctx.Err():
+		return errLate.Error()
+	}
+	return fmt.Sprintf("%v: %v", errLate, err)
 }
 
 // candidates joins what the services said to the survivors. A ban or a

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -236,4 +237,29 @@ func TestTricksOfHTTP2(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSilentServicesAreLeftAlone: a service that takes a question and answers nothing is named each time, and after some
+// times no longer waited for.
+func TestSilentServicesAreLeftAlone(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	v, addr := newPlain(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked.Add(1); <-r.Context().Done() }))
+	v.write("grid.toml", fmt.Sprintf("deadline = \"4s\"\n[services]\nqueue_lengths = [\"*=http://%s/\"]\n", addr))
+	v.write("job.jdl", `Executable = "/bin/true";`)
+	v.write("ce.ldif", strings.ReplaceAll(rogueLDIF, "HERE", "https://ce.example.org/arex"))
+	for range 4 {
+		h := v.grid(0, "match", "--config", "grid.toml", "--info", "file:ce.ldif", "job.jdl")
+		v.bounded(h, "http://"+addr+"/: ")
+		if strings.Contains(h.errs, "not asked") {
+			if asked.Load() < 2 {
+				t.Errorf("asked %d times", asked.Load())
+			}
+			return
+		}
+		if !strings.Contains(h.errs, "no answer ") {
+			t.Errorf("%s", h.errs)
+		}
+	}
+	t.Errorf("asked %d times, and would be again", asked.Load())
 }

@@ -57,7 +57,7 @@ func (c *Client) Do(ctx context.Context, method, target string, headers map[stri
 	if timeout == 0 {
 		timeout = 3 * time.Second
 	}
-	asked, cancel := context.WithTimeout(ctx, timeout)
+	asked, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no answer within %s", timeout))
 	defer cancel()
 	text, err := c.do(asked, method, target, headers, body)
 	if err != nil {
