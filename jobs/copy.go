@@ -42,15 +42,24 @@ func OpenCopy(dir string, now func() time.Time) (*SQLite, error) {
 // copies begins the names of copies; the process that has it follows.
 const copies = "grid-records-"
 
-// discardKilled removes files and directories of processes that were killed: their names are a
-// word that ends in "-", the process and more.
+// discardKilled removes this user's files and directories of processes that were killed: their names are a
+// word that ends in "-", the process and more. Others may write to the directory and take such names: what is not
+// the user's own stays, root's commands included.
 func discardKilled(dir, word string) {
-	left, _ := filepath.Glob(filepath.Join(dir, word+"*"))
-	for _, path := range left {
-		text, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(path), word), "-")
+	left, _ := os.ReadDir(dir)
+	for _, e := range left {
+		rest, ours := strings.CutPrefix(e.Name(), word)
+		text, _, _ := strings.Cut(rest, "-")
 		pid, err := strconv.Atoi(text)
-		if err == nil && pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
-			os.RemoveAll(path) // that of another user stays: no rights
+		if !ours || err != nil || pid <= 0 || !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+			continue
+		}
+		info, err := e.Info()
+		if err != nil {
+			continue
+		}
+		if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) == os.Geteuid() {
+			os.RemoveAll(filepath.Join(dir, e.Name()))
 		}
 	}
 }

@@ -58,3 +58,48 @@ func TestReadingWhereNothingCanBeWritten(t *testing.T) {
 		}
 	}
 }
+
+// TestNamesOfTheKilledThatOthersTake: in a directory that others write to, what bears the name of a killed process's copy and
+// is not the user's own stays, for root too.
+func TestNamesOfTheKilledThatOthersTake(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("to give files away takes root")
+	}
+	for _, name := range []string{"plain", "a[b]*"} {
+		t.Run(name, func(t *testing.T) {
+			temp := filepath.Join(t.TempDir(), name)
+			plantCopies(t, temp)
+			t.Setenv("TMPDIR", temp)
+			dir := filepath.Join(t.TempDir(), "state")
+			s, err := jobs.OpenStore(dir, time.Now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			c, err := jobs.OpenCopy(dir, time.Now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Close(); err != nil {
+				t.Fatal(err)
+			}
+			for name, stays := range map[string]bool{"theirs": true, "link": true, "pipe": true, "ours": false} {
+				if _, err := os.Lstat(filepath.Join(temp, "grid-records-4194303-"+name)); (err == nil) != stays {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+		})
+	}
+}
+
+// plantCopies makes a directory with things that bear the names of copies, most of them another user's.
+func plantCopies(t *testing.T, dir string) {
+	t.Helper()
+	at := func(name string) string { return filepath.Join(dir, "grid-records-4194303-"+name) }
+	for _, err := range []error{os.MkdirAll(at("theirs"), 0o700), os.Mkdir(at("ours"), 0o700), os.Symlink(t.TempDir(), at("link")), syscall.Mkfifo(at("pipe"), 0o600),
+		os.Chown(at("theirs"), 4711, -1), os.Lchown(at("link"), 4711, -1), os.Chown(at("pipe"), 4711, -1)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
