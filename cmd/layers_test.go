@@ -28,7 +28,7 @@ var mayImport = map[string][]string{
 	"jdl/formats":              {"jdl"},
 	"batch":                    {},
 	"credential":               {"durable", "foreign"},
-	"environment":              {},
+	"environment":              {"durable"},
 	"environment/registry":     {"credential", "environment"},
 	"environment/tags":         {"durable", "environment"},
 	"readahead":                {},

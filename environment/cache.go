@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"gridbroker/durable"
 )
 
 // A Cache is the unpacked images of a node: one tree for each digest, made once however many jobs ask at once, in a
@@ -248,7 +250,7 @@ func (c *Cache) publish(tmp, digest string) error {
 	return dir.Sync()
 }
 
-// prepare makes the cache's folders and refuses a cache that others could write.
+// prepare makes the cache's folders and refuses a cache that others could write, or put another one in the place of.
 func (c *Cache) prepare() error {
 	for _, dir := range []string{c.Dir, c.sub("trees"), c.sub("locks"), c.sub("tmp")} {
 		err := os.Mkdir(dir, 0o755)
@@ -265,7 +267,11 @@ func (c *Cache) prepare() error {
 			return err
 		}
 	}
-	return nil
+	at, why, err := durable.OthersCanExchange(c.Dir, os.Geteuid())
+	if err == nil && at != "" {
+		err = fmt.Errorf("others could put another cache in the place of %s: of %s, %s: name a folder that lies in folders of yours or root's", c.Dir, at, why)
+	}
+	return err
 }
 
 // checkOwner accepts a folder of this user or of root that nobody else may write.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -298,6 +299,20 @@ func TestCacheOfOthersIsRefused(t *testing.T) {
 	c.Dir = link
 	if _, err := c.Tree(t.Context(), d); err == nil || !strings.Contains(err.Error(), "is no folder") {
 		t.Errorf("got %v", err)
+	}
+	open := filepath.Join(t.TempDir(), "open")
+	c.Dir = filepath.Join(open, "cache")
+	for mode, well := range map[fs.FileMode]bool{0o777: false, 0o777 | fs.ModeSticky: true} { // above it
+		if err := errors.Join(os.MkdirAll(open, 0o700), os.Chmod(open, mode)); err != nil {
+			t.Fatal(err)
+		}
+		tree, err := c.Tree(t.Context(), d)
+		if well != (err == nil) || !well && !strings.Contains(err.Error(), open+", its mode is 0777") {
+			t.Errorf("in a folder of mode %v: %v", mode, err)
+		}
+		if err == nil {
+			tree.Close()
+		}
 	}
 }
 
