@@ -487,3 +487,40 @@ func FuzzEnvironment(f *testing.F) {
 		}
 	})
 }
+
+// TestContinuedAsCondorSubmit has what condor_submit 23.9 was seen to make of comments with -dry-run: one goes on in no other line,
+// and in the middle of a line that goes on it is no part of it.
+func TestContinuedAsCondorSubmit(t *testing.T) {
+	for src, want := range map[string]string{
+		"# arguments = y \\\narguments = a\nqueue":                          "a",
+		"arguments = a \\\n#  b \\\n   # c \\\n  d\nqueue":                  "a d",
+		"arguments @=e\n # x\n b\n  c \\\n  d\n\n@e\nqueue":                 "b c d",
+		"arguments @=e\n # x \\\n b\n@e\nqueue":                             "b",
+		"arguments @=e\n a \\\n # c \\\n  d\n b\n@e\nqueue":                 "a d b",
+		"arguments = $(x)\nqueue x from (\n # c \\\n b\n d\n)":              "b|d",
+		"arguments = $(x)\nqueue x from (\n a \\\n # c \\\n b\n # d\n e\n)": "a b|e",
+	} {
+		if got := argsOf(jobs(t, "executable = /bin/x\n"+src)); got != want {
+			t.Errorf("%s\n got %s\nwant %s", src, got, want)
+		}
+	}
+	const odd = "executable = /bin/x\narguments = a \\\n # b\nqueue\n"
+	if _, err := condor.Read("t.sub", []byte(odd), near(), nil); err == nil || !strings.Contains(err.Error(), "t.sub:3:1: a comment ends the line that begins in line 2") {
+		t.Errorf("a comment that ends a line: %v", err)
+	}
+}
+
+// TestClusters has the numbers that condor_submit 23.9 was seen to give with -dry-run, from 0 on: another text of executable begins
+// a cluster, with whichever job it begins.
+func TestClusters(t *testing.T) {
+	for src, want := range map[string]string{
+		"executable = /bin/a\nqueue 2\nqueue\nexecutable = /bin/a\nqueue\nexecutable = /bin/b\nqueue 2\nexecutable = /bin/a\nqueue": "0.0|0.1|0.2|0.3|1.0|1.1|2.0",
+		"executable = $(prog)\nqueue prog in (/bin/a, /bin/b)\nexecutable = /bin/b\nqueue\nexecutable = /bin/a\nqueue":              "0.0|0.1|1.0|2.0",
+		"x = /bin/a\nexecutable = $(x)\nqueue\nx = /bin/b\nqueue\nexecutable = /bin/b\nqueue":                                       "0.0|0.1|1.0",
+		"executable = /bin/a\nqueue\nexecutable = /bin/b\nqueue 0\nexecutable = /bin/a\nqueue":                                      "0.0|2.0",
+	} {
+		if got := argsOf(jobs(t, "arguments = $(Cluster).$(Process)\n"+src)); got != want {
+			t.Errorf("%s\n got %s\nwant %s", src, got, want)
+		}
+	}
+}

@@ -190,7 +190,7 @@ func (d *dagReader) statements() {
 	}
 	in := slices.Clone(d.in)
 	for d.err == nil {
-		text, number, ok := from.line()
+		text, number, ok := d.next()
 		if !ok {
 			return
 		}

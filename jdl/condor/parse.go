@@ -86,6 +86,10 @@ type parser struct {
 	about     []string // conditions and queue statements, which refer to commands
 	set       []command
 	procs     []proc
+	queued    bool   // there was a queue statement
+	program   string // its executable, macros not replaced
+	cluster   int    // its jobs are of this cluster
+	first     int    // which begins with this of procs
 	empty     bool      // a queue statement made no job
 	unmatched string    // a pattern that no file matches
 	late      []command // set at each queue statement
@@ -137,7 +141,7 @@ func (p *parser) read() {
 		p.fail(1+strings.Count(from.src[:i], "\n"), "", "NUL byte in the text")
 	}
 	for p.err == nil {
-		text, number, ok := from.line()
+		text, number, ok := p.next()
 		if !ok {
 			break
 		}

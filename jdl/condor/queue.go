@@ -14,6 +14,7 @@ func (p *parser) queue(text string, number int) {
 	for _, c := range p.late {
 		p.put(c)
 	}
+	p.newCluster()
 	if n, rest, ok := p.count(text); ok {
 		if count, text = n, rest; n < 0 {
 			p.fail(number, "", "queue %d", n)
@@ -51,6 +52,21 @@ func (p *parser) queue(text string, number int) {
 		}
 		p.add(sheet, count, names, append(values, strconv.Itoa(row)), number)
 	}
+}
+
+// newCluster begins one where a queue statement has another executable than the one before, as condor_submit does: by its text,
+// whatever that means for a job.
+func (p *parser) newCluster() {
+	program := ""
+	for _, c := range p.set {
+		if c.name == "executable" {
+			program = c.value
+		}
+	}
+	if p.queued && program != p.program {
+		p.cluster, p.first = p.cluster+1, len(p.procs)
+	}
+	p.queued, p.program = true, program
 }
 
 // count takes a number, or an expression of numbers, off the front.
@@ -245,7 +261,7 @@ func (p *parser) items(how, first string, number int) []string {
 		if closed || len(rows) > maxProcs {
 			return rows
 		}
-		line, _, ok := p.in[len(p.in)-1].line()
+		line, _, ok := p.next()
 		if !ok {
 			p.fail(number, "", "the list of queue is not closed by ) in a line of its own")
 			return nil
@@ -285,8 +301,8 @@ func (p *parser) add(sheet *sheet, count int, names, values []string, number int
 			p.fail(number, "", "more than %d jobs", maxProcs)
 			return
 		}
-		n := strconv.Itoa(len(p.procs))
-		m := map[string]string{"process": n, "procid": n, "cluster": "0", "clusterid": "0", "step": strconv.Itoa(step), "dollar": "$", "itemindex": "0", "row": "0", "submit_file": p.text.name,
+		n, cluster := strconv.Itoa(len(p.procs)-p.first), strconv.Itoa(p.cluster)
+		m := map[string]string{"process": n, "procid": n, "cluster": cluster, "clusterid": cluster, "step": strconv.Itoa(step), "dollar": "$", "itemindex": "0", "row": "0", "submit_file": p.text.name,
 			"year": now.Format("2006"), "month": now.Format("01"), "day": now.Format("02"), "submit_time": strconv.FormatInt(now.Unix(), 10)}
 		for i, name := range names {
 			m[name] = values[i]

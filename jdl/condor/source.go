@@ -15,6 +15,7 @@ type source struct {
 	lines     []string
 	n         int // of the next line
 	at        int // the line of the description that includes it
+	odd       int // a line that is a comment and ends one that goes on
 }
 
 func newSource(name string, text []byte) *source {
@@ -26,17 +27,38 @@ func newSource(name string, text []byte) *source {
 	return &source{name: name, src: src, lines: lines}
 }
 
-// line is the next logical line, with the number of its first.
+// line is the next logical line, with the number of its first. As HTCondor reads them, a comment goes on in no other
+// line, and one in the middle of a line that goes on is no part of it.
 func (s *source) line() (text string, number int, ok bool) {
 	if s.n >= len(s.lines) {
 		return "", s.n, false
 	}
 	number = s.n + 1
 	text = strings.TrimSuffix(s.lines[s.n], "\r")
-	for s.n++; strings.HasSuffix(text, `\`) && s.n < len(s.lines); s.n++ {
-		text = strings.TrimSuffix(text, `\`) + strings.TrimSpace(strings.TrimSuffix(s.lines[s.n], "\r"))
+	s.n++
+	if comment := strings.TrimSpace(text); strings.HasPrefix(comment, "#") {
+		return strings.TrimSpace(strings.TrimSuffix(comment, `\`)), number, true
+	}
+	for ; strings.HasSuffix(text, `\`) && s.n < len(s.lines); s.n++ {
+		next := strings.TrimSpace(strings.TrimSuffix(s.lines[s.n], "\r"))
+		if comment := strings.HasPrefix(next, "#"); comment && strings.HasSuffix(next, `\`) {
+			continue
+		} else if comment {
+			s.odd = s.n + 1
+		}
+		text = strings.TrimSuffix(text, `\`) + next
 	}
 	return strings.TrimSpace(text), number, true
+}
+
+// next is the next logical line of the innermost text.
+func (p *parser) next() (text string, number int, ok bool) {
+	from := p.in[len(p.in)-1]
+	text, number, ok = from.line()
+	if from.odd > 0 {
+		p.fail(from.odd, `end it with a \, or take it away`, "a comment ends the line that begins in line %d: HTCondor takes its text for a part of it", number)
+	}
+	return text, number, ok
 }
 
 // outerLine is the line of the description for one of the innermost text.
@@ -56,14 +78,18 @@ func multiline(text string) (name, tag string, ok bool) {
 
 // block is the lines up to "@tag", joined by blanks: a value has one line here.
 func (p *parser) block(tag string, number int) string {
-	from := p.in[len(p.in)-1]
 	var lines []string
-	for from.n < len(from.lines) {
-		line := strings.TrimSpace(from.lines[from.n])
-		if from.n++; line == "@"+tag {
+	for {
+		line, _, ok := p.next()
+		if !ok {
+			break
+		}
+		if line == "@"+tag {
 			return strings.Join(lines, " ")
 		}
-		lines = append(lines, line)
+		if !strings.HasPrefix(line, "#") {
+			lines = append(lines, line)
+		}
 	}
 	p.fail(number, "", "the value is not closed by @%s", tag)
 	return ""
