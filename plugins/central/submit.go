@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -155,7 +154,7 @@ func sandbox(job *jdl.Job) (files []file, err error) {
 		if f.IsURL() || f.Text != "" { // what a broker makes is the scheduler's own to make
 			continue
 		}
-		in, err := os.Open(f.Source)
+		in, _, err := f.Open()
 		if err != nil {
 			return nil, err
 		}
