@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"gridbroker/durable"
 )
 
 // Media types of the OCI image-spec v1.1.
@@ -284,9 +286,24 @@ func (l Layout) blob(digest string) string {
 	return filepath.Join(l.Dir, "blobs", "sha256", hexOf(digest))
 }
 
+// prepare makes the folders of a layout. One that came from others may have links in their places, which would lead
+// what is written, and what is swept, elsewhere.
 func (l Layout) prepare() error {
-	if err := os.MkdirAll(filepath.Join(l.Dir, "blobs", "sha256"), 0o755); err != nil {
+	if err := os.MkdirAll(l.Dir, 0o755); err != nil {
 		return err
+	}
+	blobs := filepath.Join(l.Dir, "blobs")
+	for _, dir := range []string{blobs, filepath.Join(blobs, "sha256")} {
+		if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		info, err := os.Lstat(dir)
+		if err != nil {
+			return err
+		}
+		if !info.IsDir() {
+			return fmt.Errorf("%s is no folder: a layout has its blobs in its own, not where a link leads", dir)
+		}
 	}
 	l.sweep()
 	return l.replace("oci-layout", []byte(`{"imageLayoutVersion":"1.0.0"}`))
@@ -316,7 +333,7 @@ const newBlob = ".new-"
 
 // enter names an image in index.json, so that other programs and a garbage collector find it.
 func (l Layout) enter(digest string, size int64) error {
-	lock, err := os.OpenFile(filepath.Join(l.Dir, ".lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	lock, err := os.OpenFile(filepath.Join(l.Dir, ".lock"), os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
 	if err != nil {
 		return err
 	}
@@ -329,7 +346,7 @@ func (l Layout) enter(digest string, size int64) error {
 		MediaType     string           `json:"mediaType,omitempty"`
 		Manifests     []map[string]any `json:"manifests"`
 	}{SchemaVersion: 2, MediaType: mediaIndex}
-	text, err := os.ReadFile(filepath.Join(l.Dir, "index.json"))
+	text, err := durable.ReadFile(filepath.Join(l.Dir, "index.json"), maxIndex)
 	if err == nil {
 		err = json.Unmarshal(text, &index)
 	}
@@ -350,15 +367,14 @@ func (l Layout) enter(digest string, size int64) error {
 
 func (l Layout) replace(name string, text []byte) error {
 	path := filepath.Join(l.Dir, name)
-	if have, err := os.ReadFile(path); err == nil && string(have) == string(text) {
+	if have, err := durable.ReadFile(path, maxIndex); err == nil && string(have) == string(text) {
 		return nil
 	}
-	tmp := filepath.Join(l.Dir, "."+name+".new")
-	if err := os.WriteFile(tmp, text, 0o644); err != nil {
-		return err
-	}
-	return os.Rename(tmp, path)
+	return durable.Replace(path, "."+name+".new-*", 0o644, text)
 }
+
+// maxIndex bounds what is read of a layout's index.json, in bytes.
+const maxIndex = 16 << 20
 
 // FileOfTag is the name of a tag's definition in a folder: VEE-X.toml, ENV_SINGULARITY.toml.
 func FileOfTag(tag string) string { return strings.ReplaceAll(tag, "/", "_") + ".toml" }

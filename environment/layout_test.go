@@ -116,6 +116,55 @@ func TestBlobsOfDeadWriters(t *testing.T) {
 	}
 }
 
+// Images are added to a layout that came from others: nothing is written or removed outside of it, and nobody waits.
+func TestLayoutsOfOthersAreWrittenInThemselves(t *testing.T) {
+	for name, plant := range map[string]func(dir, victim string) error{
+		"index that is a pipe": func(dir, _ string) error { return unix.Mkfifo(filepath.Join(dir, "index.json"), 0o644) },
+		"new index that is a link": func(dir, victim string) error {
+			return os.Symlink(filepath.Join(victim, "file"), filepath.Join(dir, ".index.json.new"))
+		},
+		"lock that is a pipe": func(dir, _ string) error { return unix.Mkfifo(filepath.Join(dir, ".lock"), 0o644) },
+		"lock that is a link": func(dir, victim string) error {
+			return os.Symlink(filepath.Join(victim, "lock"), filepath.Join(dir, ".lock"))
+		},
+		"blobs that are a link": func(dir, victim string) error { return os.Symlink(victim, filepath.Join(dir, "blobs")) },
+		"mark that is a link": func(dir, victim string) error {
+			return os.Symlink(filepath.Join(victim, "file"), filepath.Join(dir, "oci-layout"))
+		},
+		"sha256 that is a link": func(dir, victim string) error {
+			return errors.Join(os.Mkdir(filepath.Join(dir, "blobs"), 0o755), os.Symlink(victim, filepath.Join(dir, "blobs/sha256")))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, victim := Layout{t.TempDir(), layers.Codec{}}, t.TempDir()
+			long := time.Now().Add(-48 * time.Hour)
+			for _, file := range []string{"file", newBlob + "file"} {
+				path := filepath.Join(victim, file)
+				if err := errors.Join(os.WriteFile(path, []byte("kept"), 0o600), os.Chtimes(path, long, long)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := plant(l.Dir, victim); err != nil {
+				t.Fatal(err)
+			}
+			done := make(chan struct{})
+			go func() { l.add(bytes.NewReader(tarOf(t, file("a", "1")))); close(done) }()
+			select {
+			case <-done:
+			case <-time.After(10 * time.Second):
+				t.Fatal("it waits")
+			}
+			left, err := os.ReadDir(victim)
+			if err != nil || len(left) != 2 {
+				t.Errorf("outside are %v, %v", left, err)
+			}
+			if text, err := os.ReadFile(filepath.Join(victim, "file")); err != nil || string(text) != "kept" {
+				t.Errorf("outside is %q, %v", text, err)
+			}
+		})
+	}
+}
+
 // An image whose blob was exchanged at its source is not imported.
 func TestImportRefusesExchangedBlobs(t *testing.T) {
 	dir := t.TempDir()
