@@ -136,13 +136,19 @@ func paxTar(t *testing.T, kind byte, records string) []byte {
 	raw := tarOf(t, file("PaxHeaders/x", records), entry{name: "name", kind: kind, link: "safe", mode: 0o644})
 	head := raw[:512]
 	head[156] = tar.TypeXHeader
-	copy(head[148:156], "        ")
-	sum := 0
-	for _, b := range head {
-		sum += int(b)
-	}
-	copy(head[148:156], fmt.Sprintf("%06o\x00 ", sum))
+	copy(head[148:156], checksumOf(head))
 	return raw
+}
+
+// checksumOf is what stands in a header for the sum of its bytes.
+func checksumOf(head []byte) string {
+	sum := 8 * int(' ')
+	for i, b := range head {
+		if i < 148 || i >= 156 {
+			sum += int(b)
+		}
+	}
+	return fmt.Sprintf("%06o\x00 ", sum)
 }
 
 func paxRecord(key, value string) string {

@@ -44,6 +44,7 @@ const (
 type unpacker struct {
 	root   *os.Root
 	left   Budget
+	heads  int64                 // bytes that may come beside what is in files, see headers
 	plain  bool                  // no layer of an image: names of whiteouts are files like others
 	folder map[string]folderMeta // modes and times, applied last
 	below  map[string][]string   // the folders that were made in a folder, so that nobody has to look for them
@@ -99,14 +100,15 @@ func newUnpacker(root *os.Root, budget Budget) *unpacker {
 	if budget.Names == 0 {
 		budget.Names = DefaultBudget.Names
 	}
-	return &unpacker{root: root, left: budget, folder: map[string]folderMeta{}, below: map[string][]string{}, buffer: make([]byte, 256<<10)}
+	return &unpacker{root: root, left: budget, heads: 1<<20 + headersOfEntry*min(budget.Entries, 1<<32), folder: map[string]folderMeta{}, below: map[string][]string{}, buffer: make([]byte, 256<<10)}
 }
 
 // apply unpacks one layer's tar stream.
 func (u *unpacker) apply(ctx context.Context, layer io.Reader) error {
 	u.layer, u.bare = map[string]bool{}, map[string]bool{}
 	defer u.leave()
-	for r := tar.NewReader(layer); ; {
+	in := &headers{u, layer, 0}
+	for r := tar.NewReader(in); ; {
 		h, err := r.Next()
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -117,10 +119,34 @@ func (u *unpacker) apply(ctx context.Context, layer io.Reader) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		in.body = min(h.Size, u.left.Bytes)
 		if err := u.entry(h, r); err != nil {
 			return u.explain(h.Name, err)
 		}
 	}
+}
+
+// headersOfEntry is how many bytes of headers, records and padding an entry may have on the average.
+const headersOfEntry = 4 << 10
+
+// headers bounds what an archive says beside what is in its files: records and long names without an entry are in no other
+// bound, and a few bytes of zstd make terabytes of them.
+type headers struct {
+	u    *unpacker
+	r    io.Reader
+	body int64 // bytes of the present file that have not come
+}
+
+var errHeaders = errors.New("there is more in its headers than its entries may have")
+
+func (h *headers) Read(p []byte) (int, error) {
+	n, err := h.r.Read(p)
+	of := min(h.body, int64(n))
+	h.body -= of
+	if h.u.heads -= int64(n) - of; h.u.heads < 0 {
+		return 0, errHeaders
+	}
+	return n, err
 }
 
 // explain names the entry; a full disk stays what it is.
@@ -161,10 +187,10 @@ func (u *unpacker) entry(h *tar.Header, r io.Reader) error {
 // entryName checks a name of the archive and gives its clean relative form.
 func entryName(name string) (string, error) {
 	switch {
-	case path.IsAbs(name):
-		return "", &UnpackError{name, "is absolute"}
 	case len(name) > maxPath:
 		return "", &UnpackError{name[:64] + "...", "is too long"}
+	case path.IsAbs(name):
+		return "", &UnpackError{name, "is absolute"}
 	case strings.Count(name, "/") > maxDepth:
 		return "", &UnpackError{name[:min(len(name), 64)], "is too deep"}
 	case strings.ContainsRune(name, 0):
@@ -194,6 +220,9 @@ func (u *unpacker) make(h *tar.Header, r io.Reader, name string) error {
 	case tar.TypeReg:
 		return u.file(h, r, name)
 	case tar.TypeSymlink:
+		if len(h.Linkname) > maxPath {
+			return &UnpackError{h.Name, "leads to a name that is too long"}
+		}
 		folder, base := u.in(name)
 		return folder.Symlink(h.Linkname, base)
 	case tar.TypeLink:

@@ -1,7 +1,10 @@
 package environment
 
 import (
+	"archive/tar"
+	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -109,5 +112,63 @@ func TestNamesThatAreTooMuch(t *testing.T) {
 				t.Error("it is still there")
 			}
 		})
+	}
+}
+
+// endless says one thing again and again, and counts its bytes.
+type endless struct {
+	text []byte
+	said int64
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	n := 0
+	for n < len(p) {
+		k := copy(p[n:], e.text[int((e.said+int64(n))%int64(len(e.text))):])
+		n += k
+	}
+	e.said += int64(n)
+	return n, nil
+}
+
+// Headers that belong to no entry, of which few bytes of zstd make terabytes, are refused before they are many.
+func TestHeadersWithoutEnd(t *testing.T) {
+	note := paxRecord("comment", strings.Repeat("x", 900<<10))
+	for name, kind := range map[string]byte{"records": tar.TypeXHeader, "records for all": tar.TypeXGlobalHeader, "long names": tar.TypeGNULongName, "long links": tar.TypeGNULongLink} {
+		root, err := os.OpenRoot(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer root.Close()
+		raw := paxTar(t, tar.TypeReg, note)
+		raw = raw[:512+(len(note)+511)/512*512] // without the entry
+		raw[156] = kind
+		copy(raw[148:156], checksumOf(raw[:512]))
+		in := &endless{text: raw}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		err = newUnpacker(root, Budget{Bytes: 1 << 30, Entries: 1000}).apply(ctx, io.LimitReader(in, 1<<30))
+		if err == nil || in.said > 32<<20 {
+			t.Errorf("%s: %v after %d MB", name, err, in.said>>20)
+		}
+	}
+}
+
+// Names of a megabyte are refused in few words.
+func TestLongNamesAreToldInFewWords(t *testing.T) {
+	long := strings.Repeat("x", 900<<10)
+	for name, e := range map[string]entry{
+		"absolute":          file("/"+long, ""),
+		"climbs":            file("../"+long, ""),
+		"long":              file(long, ""),
+		"deep":              file(strings.Repeat("x/", 400<<10)+"x", ""),
+		"target":            symlink("l", long),
+		"hard link":         hardlink("h", long),
+		"hard link outside": hardlink("h", "/"+long),
+		"device":            {name: long, kind: tar.TypeChar},
+	} {
+		if _, err := unpackLayers(t, DefaultBudget, tarOf(t, e)); err == nil || len(err.Error()) > 1000 {
+			t.Errorf("%s: %.200v", name, err)
+		}
 	}
 }
