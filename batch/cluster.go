@@ -160,7 +160,7 @@ func (c *cluster) task(i int) Task {
 	}
 	t := Task{
 		ID: int64(i), Submit: j.Submitted.Unix(), Limit: c.limit(j), Procs: max(1, j.Procs), User: c.users.of(j.User),
-		Queue: place, Need: c.need(j), Priority: c.weight(i), line: c.line(j), part: part, array: arrayNumber(&c.parts, j), standing: c.standings.of(&c.rules, j, &q),
+		Queue: place, Need: c.need(j), line: c.line(j), part: part, array: arrayNumber(&c.parts, j), ages: j.Eligible || c.rules.Slurm.Multifactor.AccrueAlways, standing: c.standings.of(&c.rules, j, &q),
 	}
 	if least := j.least(t.Limit); c.rules.Name == "slurm" && least < t.Limit {
 		t.Limit, t.Most = least, t.Limit
@@ -313,6 +313,7 @@ func (n *Node) Has(feature string) bool {
 // run puts a running job on the machine.
 func (c *cluster) run(i int) {
 	t := c.task(i)
+	t.Priority = c.weight(i, t.Submit)
 	start := min(c.state.Jobs[i].Started.Unix(), c.now)
 	t.Limit = outrun(t.Limit, c.now-start)
 	id := c.place()

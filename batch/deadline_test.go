@@ -50,3 +50,22 @@ func TestDeadlines(t *testing.T) {
 		accounted(t, policy, s, out.Jobs, out.Refused)
 	}
 }
+
+// TestDeadlineAtAnEnd: what ends in the second in which a deadline has come too near starts
+// nothing that would not be done by it.
+func TestDeadlineAtAnEnd(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0).UTC()
+	for _, policy := range []string{"slurm", "easy", "fcfs", "conservative", "maui"} {
+		for left, starts := range map[time.Duration]int{time.Hour: 1, time.Hour - time.Second: 0} {
+			s := batch.State{Now: now, Nodes: []batch.Node{{Name: "n1", CPUs: 4, Up: true}}, Jobs: []batch.Job{
+				{ID: "r", Procs: 4, Requested: time.Hour, Started: now, Placed: []batch.Placement{{Node: "n1", Procs: 4}}},
+				{ID: "1", Procs: 4, Requested: time.Hour, Submitted: now, Deadline: now.Add(time.Hour + left)},
+			}}
+			f := batch.Forecaster{Policy: batch.Policy{Name: policy}}
+			out, err := f.Forecast(s)
+			if err != nil || len(out.Jobs) != starts {
+				t.Errorf("%s, %v from the end of r to the deadline: starts %+v, %v", policy, left, out.Jobs, err)
+			}
+		}
+	}
+}

@@ -175,6 +175,7 @@ func (e *Engine) Submit(j Job, run time.Duration) error {
 	if why := e.c.refused(&j); why.Cause != "" {
 		return &RefusedError{why.of(j.ID)}
 	}
+	e.m.gates.lapse(e.m)
 	i := e.room(j)
 	e.tell(Submitted, i)
 	id := e.c.stand(i)

@@ -30,19 +30,19 @@ func (c *cluster) enqueue() {
 	for i, at := range waiting {
 		ids[i] = c.stand(at)
 	}
-	slices.SortStableFunc(ids, func(a, b int32) int { return cmp.Compare(c.jobs[b].Priority, c.jobs[a].Priority) })
+	slices.SortStableFunc(ids, func(a, b int32) int { return cmp.Compare(precedence(c.Machine, b), precedence(c.Machine, a)) })
 	for _, id := range ids {
 		c.arrive(id)
 	}
 }
 
-// weight is the cluster's own priority of a job.
-func (c *cluster) weight(i int) float64 {
+// weight is the cluster's own priority of a job, whose age counts from a time on.
+func (c *cluster) weight(i int, since int64) float64 {
 	j := &c.state.Jobs[i]
 	q, _ := c.state.queue(j.Queue)
 	if c.rules.Name == "slurm" {
 		p := c.rules.Slurm.Defaults()
-		return float64(q.Priority)*tier + p.Multifactor.static(j, &q, c.procs, c.now)
+		return float64(q.Priority)*tier + p.Multifactor.static(j, &q, c.procs, since, c.now)
 	}
 	return float64(q.Priority)*tier + j.Priority
 }
@@ -54,6 +54,12 @@ func (c *cluster) join(i int) { c.arrive(c.stand(i)) }
 func (c *cluster) stand(i int) int32 {
 	t := c.task(i)
 	c.await(i, &t)
+	if t.since = t.Submit; !t.ages && len(t.After) > 0 {
+		t.since = max(c.now, t.Begin) // at the soonest
+	} else if !t.ages {
+		t.since = max(t.Submit, t.Begin)
+	}
+	t.Priority = c.weight(i, t.since)
 	id := c.place()
 	c.at[i] = id
 	c.jobs[id] = job{Task: t, seq: number(c, i), limit: t.Limit, procs: int32(t.Procs), state: queued}

@@ -1,6 +1,10 @@
 package batch
 
-import "maps"
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
 
 // gates keep waiting jobs from the policy until their time has come or the jobs
 // they depend on have started or ended, and know those that must be done by a
@@ -39,7 +43,18 @@ func (g *gates) bound(id int32, j *job) {
 func (g *gates) linked() bool { return len(g.start)+len(g.end) > 0 }
 
 // next is the first time that a job waits for, or at which it is too late for one, or never.
-func (g *gates) next() int64 { return min(g.later.first(), g.late.first()) }
+func (g *gates) next(m *Machine) int64 {
+	for len(g.late) > 0 && !waits(m, g.late[0]) {
+		g.late.pop() // it has started, or is gone
+	}
+	return min(g.later.first(), g.late.first())
+}
+
+// waits tells whether a job that is due still waits.
+func waits(m *Machine, d due) bool {
+	j := &m.jobs[d.job]
+	return j.seq == d.ticket && j.state == queued
+}
 
 // first is the first time of an agenda, or never.
 func (a agenda) first() int64 {
@@ -76,13 +91,20 @@ func (g *gates) await(a After, job gated) {
 	}
 }
 
-// punctual lets the jobs in whose time has come and tells whether there were any.
-func (g *gates) punctual(m *Machine) (any bool) {
+// punctual lets the jobs in whose time has come, in order of priority, and tells whether there
+// were any.
+func (g *gates) punctual(m *Machine) bool {
+	var list []int32
 	for g.later.first() <= m.now {
-		d := g.later.pop()
-		any = open(m, gated{d.job, d.ticket, 0}) || any
+		if d := g.later.pop(); open(m, gated{d.job, d.ticket, 0}) {
+			list = append(list, d.job)
+		}
 	}
-	return any
+	slices.SortStableFunc(list, func(a, b int32) int { return cmp.Compare(precedence(m, b), precedence(m, a)) })
+	for _, id := range list {
+		m.admit(id)
+	}
+	return len(list) > 0
 }
 
 // started and ended let the jobs in that waited for one to start or end: at this
@@ -106,7 +128,9 @@ func open(m *Machine, g gated) bool {
 	if j.gates--; j.gates > 0 {
 		return false
 	}
-	m.admit(g.job)
+	if !j.ages {
+		j.since = m.now
+	}
 	return true
 }
 
@@ -124,9 +148,15 @@ func (g *gates) expire(m *Machine) {
 		}
 	}
 	g.bounded = kept
+	g.lapse(m)
+}
+
+// lapse sets aside those whose deadline has come too near, before anything that happens at
+// this instant lets one start.
+func (g *gates) lapse(m *Machine) {
 	for g.late.first() <= m.now {
 		d := g.late.pop()
-		if j := &m.jobs[d.job]; j.seq == d.ticket && j.state == queued && j.gates == 0 {
+		if waits(m, d) && m.jobs[d.job].gates == 0 {
 			m.strand(d.job)
 		}
 	}

@@ -33,9 +33,7 @@ func (c *cluster) await(i int, t *Task) {
 		}
 		delay := int64(d.Delay / time.Second)
 		if started := c.state.Jobs[other].Started; d.On == OnStart && !started.IsZero() {
-			if delay > 0 {
-				t.Begin = max(t.Begin, started.Unix()+delay)
-			}
+			t.Begin = max(t.Begin, started.Unix()+delay)
 			continue
 		}
 		t.After = append(t.After, After{int64(other), d.On == OnStart, delay})

@@ -20,6 +20,8 @@ type Task struct {
 	part     int32     // number of its queue, from 1, whatever throttle holds it back; 0: of none
 	standing *standing // who gives way to it, and it to whom
 	array    int32     // number of the array that it is a part of, from 1; 0: of none
+	ages     bool      // its age counts also while it waits for its Begin or for other jobs
+	since    int64     // from when its age counts
 }
 
 // After keeps a job from starting until another has started or ended.
@@ -98,8 +100,10 @@ func (m *Machine) Running() int { return m.busy }
 // submit puts a job in the queue at the time given and decides.
 func (m *Machine) submit(now int64, t Task) int32 {
 	m.advance(now)
+	m.gates.lapse(m)
 	id := m.place()
 	m.seq++
+	t.since = max(t.Submit, t.Begin)
 	m.jobs[id] = job{Task: t, seq: m.seq, limit: t.Limit, procs: int32(t.Procs), state: queued}
 	m.wait++
 	m.gates.bound(id, &m.jobs[id])
@@ -111,6 +115,7 @@ func (m *Machine) submit(now int64, t Task) int32 {
 // end takes a running job off the machine and decides.
 func (m *Machine) end(now int64, id int32) {
 	m.advance(now)
+	m.gates.lapse(m)
 	j := &m.jobs[id]
 	if p, ok := m.policy.(*slurm); ok && now < j.start+j.limit {
 		p.ended(m, id)
@@ -133,6 +138,7 @@ func (m *Machine) end(now int64, id int32) {
 // cancel takes a waiting job out of the queue and decides.
 func (m *Machine) cancel(now int64, id int32) {
 	m.advance(now)
+	m.gates.lapse(m)
 	m.wait--
 	m.gates.ended(m.now, m.jobs[id].ID)
 	m.gates.started(m.now, m.jobs[id].ID)
@@ -151,7 +157,7 @@ func (m *Machine) cancel(now int64, id int32) {
 // at that instant.
 func (m *Machine) wake(now int64) {
 	m.advance(now)
-	m.prompted = m.gates.next() <= now || len(m.wakes) > 0 && m.wakes[0] <= now
+	m.prompted = m.gates.next(m) <= now || len(m.wakes) > 0 && m.wakes[0] <= now
 	for len(m.wakes) > 0 && m.wakes[0] <= now {
 		m.wakes = m.wakes[1:]
 	}
@@ -166,7 +172,7 @@ func (m *Machine) next() int64 {
 	if len(m.wakes) > 0 {
 		t = min(t, m.wakes[0])
 	}
-	return min(t, m.gates.next())
+	return min(t, m.gates.next(m))
 }
 
 // admit brings a waiting job before the policy, or parks it; where it is too late for it
@@ -176,9 +182,19 @@ func (m *Machine) admit(id int32) {
 		j.state = stuck
 		return
 	}
+	m.jobs[id].key = -precedence(m, id)
 	if !m.queues.park(id, &m.jobs[id]) {
 		m.policy.enter(m, id)
 	}
+}
+
+// precedence is a job's priority now, where the policy has not seen it: under slurm with its age.
+func precedence(m *Machine, id int32) float64 {
+	j := &m.jobs[id]
+	if p, ok := m.policy.(*slurm); ok {
+		return p.priority(j, m.now)
+	}
+	return j.Priority
 }
 
 // release lets the next parked job of a queue in for one that is gone.

@@ -76,6 +76,9 @@ type Multifactor struct {
 	MaxAge time.Duration
 	// FavorSmall is PriorityFavorSmall: the job size factor is 1 for one processor.
 	FavorSmall bool
+	// AccrueAlways is ACCRUE_ALWAYS of PriorityFlags: age counts from the submission on, and
+	// not from when a job need not wait for its begin or for others any more.
+	AccrueAlways bool
 	// Shares are the fair-share factors of users, QOSFactors those of QOS
 	// names, from 0 to 1. Whoever is not in them has 0.
 	Shares, QOSFactors map[string]float64
@@ -131,24 +134,16 @@ func (p Slurm) check() error {
 }
 
 // static is a job's multifactor priority without its age: of a job that says
-// its priority, that less what its age was worth at the time now.
-func (f *Multifactor) static(j *Job, q *Queue, procs int, now int64) float64 {
+// its priority, that less what its age, counted from a time on, is worth now.
+func (f *Multifactor) static(j *Job, q *Queue, procs int, since, now int64) float64 {
 	if j.Priority != 0 {
-		return j.Priority - f.age(eligible(j), now)
+		return j.Priority - f.age(since, now)
 	}
 	size := float64(max(1, j.Procs)) / float64(max(1, procs))
 	if f.FavorSmall {
 		size = 1 - size
 	}
 	return f.FairShare*f.Shares[j.User] + f.JobSize*size + f.Partition*q.Factor + f.QOS*f.QOSFactors[j.QOS]
-}
-
-// eligible is from when on a job's age counts: its submission, or its begin.
-func eligible(j *Job) int64 {
-	if j.Begin.After(j.Submitted) {
-		return j.Begin.Unix()
-	}
-	return j.Submitted.Unix()
 }
 
 // age is what a job's age is worth at a time.

@@ -140,7 +140,7 @@ func (p *slurm) happened(m *Machine) {
 // more age does not put one ahead of a lower job number.
 func (p *Slurm) priority(j *job, now int64) float64 {
 	const rounding = 1e-4
-	return math.Floor(j.Priority + p.Multifactor.age(max(j.Submit, j.Begin), now) + rounding)
+	return math.Floor(j.Priority + p.Multifactor.age(j.since, now) + rounding)
 }
 
 func (p *slurm) left(m *Machine, id int32) {

@@ -192,7 +192,7 @@ func (g ground) reserves(j *job) bool {
 		return false
 	case p.MinPrioReserve > 0 && math.Mod(p.priority(j, m.now), tier) < p.MinPrioReserve:
 		return false
-	case p.MinAgeReserve > 0 && m.now-max(j.Submit, j.Begin) < int64(p.MinAgeReserve/time.Second):
+	case p.MinAgeReserve > 0 && m.now-j.since < int64(p.MinAgeReserve/time.Second):
 		return false
 	}
 	return p.PartCountReserve == 0 || p.tally.reserved[j.part] < p.PartCountReserve

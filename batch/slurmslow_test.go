@@ -203,7 +203,7 @@ func (s *slowPass) tries(j *job) bool {
 // reserves tells whether a job may have a place in the future: not the young, those of
 // little priority, and those behind the first of their partition.
 func (s *slowPass) reserves(j *job) bool {
-	return s.now-max(j.Submit, j.Begin) >= int64(s.p.MinAgeReserve.Seconds()) && math.Mod(s.p.priority(j, s.now), tier) >= s.p.MinPrioReserve &&
+	return s.now-j.since >= int64(s.p.MinAgeReserve.Seconds()) && math.Mod(s.p.priority(j, s.now), tier) >= s.p.MinPrioReserve &&
 		(s.p.PartCountReserve == 0 || s.ahead[j.part] < s.p.PartCountReserve)
 }
 

@@ -50,6 +50,12 @@ func (p *slurm) rekey(m *Machine) bool {
 	for _, y := range p.yards {
 		y.queue.each(again)
 	}
+	for i := range m.queues {
+		parked := &m.queues[i].parked
+		parked.each(func(e *entry) { m.jobs[e.job].key = -p.priority(&m.jobs[e.job], m.now) })
+		parked.each(again)
+		parked.sort()
+	}
 	return right
 }
 

@@ -69,6 +69,9 @@ type Job struct {
 	Placed    []Placement
 	Account   string
 	Begin     time.Time // it may not start before
+	// Eligible: under the policy slurm its age grows also while it waits for Begin or After, which
+	// then stand for something else that Slurm lets it wait for.
+	Eligible  bool
 	Deadline  time.Time // it does not start where it could not be done by then; zero: none
 	After     []Dependency
 	Exclusive bool     // shares its nodes with nobody

@@ -4,7 +4,7 @@ import "slices"
 
 // throttle holds back the jobs of a queue that may run only so many at once:
 // as many as still may start stand before the policy, in order of priority,
-// the others are parked.
+// the others are parked, with its place among them as each job's key.
 type throttle struct {
 	most   int // jobs running at once; 0: no limit
 	active int // jobs running or before the policy
@@ -31,13 +31,6 @@ func (list throttles) of(queue int) *throttle {
 	return &list[queue]
 }
 
-// parked is the entry of a parked job.
-func (j *job) parked(id int32) entry {
-	e := j.entry(id)
-	e.key = -j.Priority
-	return e
-}
-
 // park parks a job where so many of its queue run that it may not; else it
 // counts as one of these.
 func (list throttles) park(id int32, j *job) bool {
@@ -46,7 +39,7 @@ func (list throttles) park(id int32, j *job) bool {
 		return false
 	}
 	if t.active >= t.most {
-		t.parked.insert(j.parked(id))
+		t.parked.insert(j.entry(id))
 		return true
 	}
 	t.active++
@@ -59,14 +52,14 @@ func (list throttles) parks(id int32, j *job) bool {
 	if t == nil {
 		return false
 	}
-	_, ok := t.parked.find(j.parked(id))
+	_, ok := t.parked.find(j.entry(id))
 	return ok
 }
 
 // unpark takes a job out of the parked ones; false: it is not parked.
 func (list throttles) unpark(id int32, j *job) bool {
 	t := list.of(j.Queue)
-	return t != nil && t.parked.remove(j.parked(id))
+	return t != nil && t.parked.remove(j.entry(id))
 }
 
 // release takes the next parked job of a queue out for one that is gone; false:

@@ -44,6 +44,7 @@ func (c *cluster) asPlanned(now time.Time, jobs []batch.Job, said map[string]*en
 		odd := beside || strings.Contains(e.features, "*") || e.sharing == "USER" || e.sharing == "TOPO" || parted[j.Queue] ||
 			j.GPUs > 0 && slices.ContainsFunc(j.Features, func(name string) bool { return mixed[name] })
 		if at := e.plan(); odd && at.After(now) {
+			j.Eligible = j.Begin.IsZero() && len(j.After) == 0
 			j.Begin = later(j.Begin, at)
 		} else if (e.sharing == "USER" || e.sharing == "TOPO") && at.IsZero() {
 			j.Exclusive = true // others may have what is free of a node

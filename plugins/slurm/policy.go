@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -107,6 +108,7 @@ func (c settings) rules() plugins.Rules {
 		f.Age, f.FairShare, f.JobSize = c.weight("PriorityWeightAge"), c.weight("PriorityWeightFairShare"), c.weight("PriorityWeightJobSize")
 		f.Partition, f.QOS = c.weight("PriorityWeightPartition"), c.weight("PriorityWeightQOS")
 		f.FavorSmall = strings.EqualFold(c["PriorityFavorSmall"], "Yes")
+		f.AccrueAlways = slices.Contains(list(c["PriorityFlags"]), "ACCRUE_ALWAYS")
 		if age, ok := duration(c["PriorityMaxAge"]); ok && age >= time.Second {
 			f.MaxAge = age
 		}
@@ -144,7 +146,7 @@ func (c settings) unmodelled() (list []string) {
 	}
 	for flag := range strings.SplitSeq(c["PriorityFlags"], ",") {
 		switch flag {
-		case "SMALL_RELATIVE_TO_TIME", "NO_NORMAL_ALL", "NO_NORMAL_PART", "NO_NORMAL_QOS", "ACCRUE_ALWAYS":
+		case "SMALL_RELATIVE_TO_TIME", "NO_NORMAL_ALL", "NO_NORMAL_PART", "NO_NORMAL_QOS":
 			list = append(list, "PriorityFlags="+flag)
 		}
 	}

@@ -30,6 +30,8 @@ SelectType              = select/cons_tres
 SuspendTime             = INFINITE
 `
 	weights := batch.Multifactor{Age: 1000, JobSize: 20, MaxAge: 7 * 24 * time.Hour}
+	always := weights
+	always.AccrueAlways = true
 	for name, c := range map[string]struct {
 		text   string
 		want   batch.Slurm
@@ -38,8 +40,8 @@ SuspendTime             = INFINITE
 	}{
 		"plain":         {plain, batch.Slurm{Interval: 5 * time.Second, Multifactor: weights}, nil, false},
 		"last one wins": {plain + "SchedulerType = sched/builtin\nPrivateData = users,jobs\n", batch.Slurm{Builtin: true, Interval: 5 * time.Second, Multifactor: weights}, nil, true},
-		"what is left out": {plain + "PreemptType = preempt/other\nSchedulerParameters = defer,bf_licenses\nPriorityFlags = DEPTH_OBLIVIOUS,ACCRUE_ALWAYS\nSelectType = select/linear\nPriorityWeightTRES = CPU=100\n",
-			batch.Slurm{Multifactor: weights}, []string{"PreemptType=preempt/other", "PriorityFlags=ACCRUE_ALWAYS", "PriorityWeightTRES=CPU=100", "SelectType=select/linear", "bf_licenses", "defer"}, false},
+		"what is left out": {plain + "PreemptType = preempt/other\nSchedulerParameters = defer,bf_licenses\nPriorityFlags = DEPTH_OBLIVIOUS,ACCRUE_ALWAYS,NO_NORMAL_ALL\nSelectType = select/linear\nPriorityWeightTRES = CPU=100\n",
+			batch.Slurm{Multifactor: always}, []string{"PreemptType=preempt/other", "PriorityFlags=NO_NORMAL_ALL", "PriorityWeightTRES=CPU=100", "SelectType=select/linear", "bf_licenses", "defer"}, false},
 		"places that end late":  {"SLURM_VERSION           = 24.11.5\n", batch.Slurm{Recent: true}, nil, false},
 		"later ones, too":       {"SLURM_VERSION           = 25.05.1\n", batch.Slurm{Recent: true}, nil, false},
 		"none that is older":    {"SLURM_VERSION           = 24.05.3\n", batch.Slurm{}, nil, false},
@@ -50,7 +52,7 @@ SuspendTime             = INFINITE
 		got := r.Policy.Slurm
 		slices.Sort(r.Unmodelled)
 		same := got.Builtin == c.want.Builtin && got.Recent == c.want.Recent && got.Interval == c.want.Interval && got.Multifactor.Age == c.want.Multifactor.Age &&
-			got.Multifactor.JobSize == c.want.Multifactor.JobSize && got.Multifactor.MaxAge == c.want.Multifactor.MaxAge
+			got.Multifactor.JobSize == c.want.Multifactor.JobSize && got.Multifactor.MaxAge == c.want.Multifactor.MaxAge && got.Multifactor.AccrueAlways == c.want.Multifactor.AccrueAlways
 		if !same || r.Policy.Name != "slurm" || !slices.Equal(r.Unmodelled, c.left) || r.Hidden != c.hidden {
 			t.Errorf("%s: %+v, want %+v, %q, hidden %v", name, r, c.want, c.left, c.hidden)
 		}

@@ -56,6 +56,7 @@ func (c *cluster) takeTurns(now time.Time, jobs []batch.Job, said map[string]*en
 	for _, i := range order {
 		if j := &jobs[i]; j.Started.IsZero() && !j.Held && len(j.After) == 0 && j.Begin.IsZero() {
 			t.wait(j, wants(j, said[j.ID].licences, everything))
+			j.Eligible = true // Slurm lets it grow older meanwhile
 		}
 	}
 }

@@ -31,6 +31,9 @@ func TestTurns(t *testing.T) {
 		if got := strings.ReplaceAll(fmt.Sprint(j.After), " 0s}", "}"); j.Started.IsZero() && got != want[j.ID] {
 			t.Errorf("%s waits for %s, want %s", j.ID, got, want[j.ID])
 		}
+		if len(j.After) > 0 && !j.Eligible {
+			t.Errorf("%s grows no older, as one that waits for a limit does", j.ID)
+		}
 	}
 	if len(s.Jobs) != 14 {
 		t.Errorf("%d jobs", len(s.Jobs))
