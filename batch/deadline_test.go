@@ -69,3 +69,49 @@ func TestDeadlineAtAnEnd(t *testing.T) {
 		}
 	}
 }
+
+// TestDeadlineFrees: a job whose deadline has come too near is cancelled, and who waits for its
+// end or its start no longer does; who waits for its success does for ever (22.05 and 24.11:
+// two seconds later the first had begun, and the second had DependencyNeverSatisfied).
+func TestDeadlineFrees(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0).UTC()
+	job := func(id string, procs int, on batch.Trigger) batch.Job {
+		return batch.Job{ID: id, Procs: procs, Requested: time.Minute, Submitted: now, After: []batch.Dependency{{ID: "1", On: on}}}
+	}
+	for left, want := range map[time.Duration]string{
+		90 * time.Second: "1 refused: it does not start early enough to be done by its deadline, 2 31s n1, 3 31s n1, 4 refused: a job that it waits for does not start",
+		0:                "1 refused: it does not start early enough to be done by its deadline, 2 0s n1, 3 0s n1, 4 refused: a job that it waits for does not start",
+	} {
+		jobs := []batch.Job{job("1", 4, ""), job("2", 1, batch.OnEnd), job("3", 1, batch.OnStart), job("4", 1, batch.OnSuccess)}
+		jobs[0].After, jobs[0].Deadline = nil, now.Add(left)
+		s := batch.State{Now: now, Nodes: []batch.Node{{Name: "n1", CPUs: 4, Up: true}}, Jobs: append(jobs, batch.Job{
+			ID: "r", Procs: 2, Requested: 2 * time.Minute, Started: now, Placed: []batch.Placement{{Node: "n1", Procs: 2}},
+		})}
+		f := batch.Forecaster{Policy: batch.Policy{Name: "slurm"}}
+		out, err := f.Forecast(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := story(now, jobs, out); got != want {
+			t.Errorf("%v left: got %s, want %s", left, got, want)
+		}
+	}
+}
+
+// TestDeadlineLeast: with a least limit and a deadline Slurm's main loop gives a job as many
+// minutes as the deadline leaves (22.05 and 24.11: -t 10 --time-min=2 --deadline=now+300 had
+// TimeLimit=00:04:00 when it began two seconds later).
+func TestDeadlineLeast(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0).UTC()
+	for left, want := range map[time.Duration]time.Duration{298 * time.Second: 4 * time.Minute, 2 * time.Minute: 2 * time.Minute, time.Hour: 10 * time.Minute, 0: 10 * time.Minute} {
+		j := batch.Job{ID: "1", Procs: 1, Requested: 10 * time.Minute, Least: 2 * time.Minute, Submitted: now}
+		if left > 0 {
+			j.Deadline = now.Add(left)
+		}
+		f := batch.Forecaster{Policy: batch.Policy{Name: "slurm"}}
+		out, err := f.Forecast(batch.State{Now: now, Nodes: []batch.Node{{Name: "n1", CPUs: 4, Up: true}}, Jobs: []batch.Job{j}})
+		if err != nil || len(out.Jobs) != 1 || out.Jobs[0].End.Sub(now) != want {
+			t.Errorf("%v left: %+v, %v; want %v", left, out.Jobs, err, want)
+		}
+	}
+}

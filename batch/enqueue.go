@@ -31,8 +31,12 @@ func (c *cluster) enqueue() {
 		ids[i] = c.stand(at)
 	}
 	slices.SortStableFunc(ids, func(a, b int32) int { return cmp.Compare(precedence(c.Machine, b), precedence(c.Machine, a)) })
-	for _, id := range ids {
-		c.arrive(id)
+	for _, linked := range []bool{true, false} { // one that is too late may let others in
+		for _, id := range ids {
+			if linked == (len(c.jobs[id].After) > 0) {
+				c.arrive(id)
+			}
+		}
 	}
 }
 

@@ -22,6 +22,7 @@ type gated struct {
 	job   int32
 	seq   int64
 	delay int64 // for so long after what it waits for
+	well  bool  // that is not to have been too late for its deadline
 }
 
 // clone copies the gates into the memory of an older copy.
@@ -32,7 +33,7 @@ func (g *gates) clone(old gates) gates {
 // bound notes a job that must be done, or start, by a time.
 func (g *gates) bound(id int32, j *job) {
 	if n := j.Need; n != nil && n.to > 0 {
-		g.bounded = append(g.bounded, gated{id, j.seq, 0})
+		g.bounded = append(g.bounded, gated{id, j.seq, 0, false})
 	}
 	if j.Latest > 0 {
 		g.late.push(due{j.Latest + 1, j.seq, id})
@@ -72,7 +73,7 @@ func (m *Machine) arrive(id int32) {
 		m.gates.later.push(due{j.Begin, j.seq, id})
 	}
 	for _, a := range j.After {
-		m.gates.await(a, gated{id, j.seq, a.Delay})
+		m.gates.await(a, gated{id, j.seq, a.Delay, a.Success})
 		j.gates++
 	}
 	if j.gates == 0 {
@@ -96,7 +97,7 @@ func (g *gates) await(a After, job gated) {
 func (g *gates) punctual(m *Machine) bool {
 	var list []int32
 	for g.later.first() <= m.now {
-		if d := g.later.pop(); open(m, gated{d.job, d.ticket, 0}) {
+		if d := g.later.pop(); open(m, gated{job: d.job, seq: d.ticket}) {
 			list = append(list, d.job)
 		}
 	}
@@ -111,6 +112,23 @@ func (g *gates) punctual(m *Machine) bool {
 // instant, after all else that happens at it, or so long after it as they are to wait.
 func (g *gates) started(now, id int64) { g.follow(g.start, now, id) }
 func (g *gates) ended(now, id int64)   { g.follow(g.end, now, id) }
+
+// lapsed lets those in that waited for one that is too late to start or to end: Slurm cancels
+// it. Who waits for its success does so for ever.
+func (g *gates) lapsed(now, id int64) {
+	var well []gated
+	for _, w := range g.end[id] {
+		if w.well {
+			well = append(well, w)
+		} else {
+			g.later.push(due{now + w.delay, w.seq, w.job})
+		}
+	}
+	g.started(now, id)
+	if delete(g.end, id); len(well) > 0 {
+		g.end[id] = well
+	}
+}
 
 func (g *gates) follow(of map[int64][]gated, now, id int64) {
 	for _, w := range of[id] {
@@ -158,6 +176,7 @@ func (g *gates) lapse(m *Machine) {
 		d := g.late.pop()
 		if waits(m, d) && m.jobs[d.job].gates == 0 {
 			m.strand(d.job)
+			g.lapsed(m.now, m.jobs[d.job].ID)
 		}
 	}
 }

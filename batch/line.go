@@ -28,7 +28,7 @@ func (c *cluster) await(i int, t *Task) {
 	}
 	for _, d := range j.After {
 		other, ok := c.byID(d.ID)
-		if !ok || other == i {
+		if !ok || other == i || d.On != OnSuccess && lapsed(c, other) {
 			continue
 		}
 		delay := int64(d.Delay / time.Second)
@@ -36,8 +36,14 @@ func (c *cluster) await(i int, t *Task) {
 			t.Begin = max(t.Begin, started.Unix()+delay)
 			continue
 		}
-		t.After = append(t.After, After{int64(other), d.On == OnStart, delay})
+		t.After = append(t.After, After{int64(other), d.On == OnStart, d.On == OnSuccess, delay})
 	}
+}
+
+// lapsed tells whether a job is gone from the machine as it was too late for it.
+func lapsed(c *cluster, i int) bool {
+	at := c.at[i]
+	return at >= 0 && c.jobs[at].state == stuck && c.jobs[at].Latest > 0
 }
 
 // byID is the place of a job in the state.

@@ -28,6 +28,7 @@ type Task struct {
 type After struct {
 	ID      int64 // of the other Task
 	Started bool  // it need only have started
+	Success bool  // it is not to have been too late for its deadline
 	Delay   int64 // for so many seconds then
 }
 
@@ -180,6 +181,7 @@ func (m *Machine) next() int64 {
 func (m *Machine) admit(id int32) {
 	if j := &m.jobs[id]; j.Latest > 0 && m.now > j.Latest {
 		j.state = stuck
+		m.gates.lapsed(m.now, j.ID)
 		return
 	}
 	m.jobs[id].key = -precedence(m, id)

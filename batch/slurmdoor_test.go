@@ -13,10 +13,11 @@ type slowDoor struct {
 	began, ended map[int]int64 // when jobs did, by place in the state
 	ids          map[int64]int // place in the state by seq
 	shut         map[int]bool  // who waited outside at first
+	lapsed       map[int]int64 // when it was too late for a job
 }
 
 func newSlowDoor(s *State) slowDoor {
-	d := slowDoor{began: map[int]int64{}, ended: map[int]int64{}, ids: map[int64]int{}, shut: map[int]bool{}}
+	d := slowDoor{began: map[int]int64{}, ended: map[int]int64{}, ids: map[int64]int{}, shut: map[int]bool{}, lapsed: map[int]int64{}}
 	for i := range s.Jobs {
 		if at := s.Jobs[i].Started; !at.IsZero() {
 			d.began[i] = at.Unix()
@@ -40,6 +41,9 @@ func (r *slowRunner) gates(i int) []int64 {
 		when, ok := r.ended[other]
 		if d.On == OnStart {
 			when, ok = r.began[other]
+		}
+		if !ok && d.On != OnSuccess {
+			when, ok = r.lapsed[other]
 		}
 		if !ok {
 			when = never
@@ -130,7 +134,12 @@ func (r *slowRunner) full(j *job) bool {
 // enter lets those wait whose time has come and who are not too many, and lets go of those
 // for whom it is too late.
 func (r *slowRunner) enter() {
-	late := func(j job) bool { return r.late(&j) }
+	late := func(j job) bool {
+		if r.late(&j) {
+			r.lapsed[int(j.ID)] = r.now
+		}
+		return r.late(&j)
+	}
 	if slices.ContainsFunc(r.waiting, late) {
 		r.happened()
 	}
@@ -147,7 +156,7 @@ func (r *slowRunner) enter() {
 			return false
 		}
 		j.since = r.eligible(&r.state.Jobs[j.ID])
-		if r.order[j.ID] = r.priority(&r.state.Jobs[j.ID]); !r.late(&j) {
+		if r.order[j.ID] = r.priority(&r.state.Jobs[j.ID]); !late(j) {
 			open = append(open, j)
 		}
 		return true

@@ -337,7 +337,11 @@ func (g ground) entire(id int32) bool {
 		y.stale = true
 	}
 	p.happened(m)
-	j.Limit, j.limit = j.Most, j.Most
+	most := j.Most
+	if j.Latest > 0 { // in whole minutes, up to the deadline
+		most = max(least, min(most, (j.Latest+least-m.now)/60*60))
+	}
+	j.Limit, j.limit = most, most
 	if m.plan.earliest(j, m.now, m.now+1) == m.now {
 		p.start(m, id)
 		return true

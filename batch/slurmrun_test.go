@@ -125,14 +125,15 @@ func (r *slowRunner) heads() {
 		}
 		fits := r.beside(j, r.now, j.limit) != nil
 		on := r.beside(j, r.now, j.Limit)
+		most := r.most(j)
 		if fits && j.Most > 0 { // the main loop gives all of the limit, and knows no places
 			r.places = slices.DeleteFunc(r.places, func(s slowStay) bool { return s.to < never })
-			on = r.beside(j, r.now, j.Most)
+			on = r.beside(j, r.now, most)
 			all, fits = nil, on != nil
 			r.happened()
 		}
 		if r.places = all; fits {
-			j.Limit = max(j.Limit, j.Most)
+			j.Limit = most
 			r.begin(j, on)
 			continue
 		}
@@ -145,6 +146,16 @@ func (r *slowRunner) heads() {
 		}
 		i++
 	}
+}
+
+// most is the limit with which the main loop starts a job: all of it that its deadline leaves,
+// in minutes.
+func (r *slowRunner) most(j *job) int64 {
+	by := r.state.Jobs[j.ID].Deadline
+	if j.Most == 0 || by.IsZero() {
+		return max(j.Limit, j.Most)
+	}
+	return max(j.Limit, min(j.Most, (by.Unix()-r.now)/60*60))
 }
 
 // begin starts a job that waits.
@@ -256,7 +267,7 @@ func TestSlurmRun(t *testing.T) {
 	for seed := range uint64(600) {
 		sum.run(t, seed)
 	}
-	for _, seed := range []uint64{339, 3593, 3147, 7607, 10269} { // one that starts lets the first behind bf_max_job_test in; those that wait for one end come by priority
+	for _, seed := range []uint64{339, 3593, 3147, 7607, 10269, 3565, 4055} { // one that starts lets the first behind bf_max_job_test in; those that wait for one end come by priority
 		sum.run(t, seed)
 	}
 	t.Logf("%+v", sum)
