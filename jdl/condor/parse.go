@@ -86,10 +86,10 @@ type parser struct {
 	about     []string // conditions and queue statements, which refer to commands
 	set       []command
 	procs     []proc
-	queued    bool   // there was a queue statement
-	program   string // its executable, macros not replaced
-	cluster   int    // its jobs are of this cluster
-	first     int    // which begins with this of procs
+	queued    bool      // there was a queue statement
+	program   string    // its executable, macros not replaced
+	cluster   int       // its jobs are of this cluster
+	first     int       // which begins with this of procs
 	empty     bool      // a queue statement made no job
 	unmatched string    // a pattern that no file matches
 	late      []command // set at each queue statement

@@ -96,8 +96,8 @@ func TestImageOfScripts(t *testing.T) {
 	}
 	for given, want := range map[string]string{
 		"docker://ubuntu:22.04":                "docker://docker.io/library/ubuntu:22.04",
-		"nvcr.io#nvidia/pytorch:23.01-py3":     "docker://nvcr.io/nvidia/pytorch:23.01-py3",
-		"docker://ghcr.io#me/tool:1":           "docker://ghcr.io/me/tool:1",
+		`nvcr.io\#nvidia/pytorch:23.01-py3`:    "docker://nvcr.io/nvidia/pytorch:23.01-py3",
+		`docker://ghcr.io\#me/tool:1`:          "docker://ghcr.io/me/tool:1",
 		"/cvmfs/unpacked.cern.ch/x/me/tool:1/": "/cvmfs/unpacked.cern.ch/x/me/tool:1",
 	} {
 		if strings.HasPrefix(given, "/") {
@@ -107,6 +107,9 @@ func TestImageOfScripts(t *testing.T) {
 		if err != nil || set.Jobs[0].UserImage() != want || strings.Contains(warnings, "not used") {
 			t.Errorf("%s: %v, %s", given, err, warnings)
 		}
+	}
+	if _, warnings, err := script("--container-image=nvcr.io#nvidia/pytorch:23.01-py3"); err != nil || !strings.Contains(warnings, "a.sh:3:34: sbatch ends the options at a #") {
+		t.Errorf("a # in a name: %v, %s", err, warnings)
 	}
 	for options, want := range map[string]string{
 		"--container-image=/images/tool.sqsh": "apptainer exec",

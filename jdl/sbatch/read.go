@@ -484,6 +484,9 @@ func (r *reader) others(s script) {
 			r.tell(o.pos, "--%s is not used", o.name)
 		}
 	}
+	for _, at := range s.cut {
+		r.tell(at, `sbatch ends the options at a #, in the middle of a word, too: write \# where it belongs to it`)
+	}
 	for _, at := range s.ignored {
 		r.tell(at, "sbatch does not read options below the first command")
 	}

@@ -2,7 +2,6 @@ package sbatch
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -23,11 +22,11 @@ func Looks(src []byte) bool {
 	return false
 }
 
-// isOptions reports whether a line has options for sbatch.
-func isOptions(line string) bool {
-	rest, ok := strings.CutPrefix(line, "#SBATCH")
-	return ok && strings.TrimLeft(rest, " \t") != rest
-}
+// mark begins a line of options, whatever follows it.
+const mark = "#SBATCH"
+
+// isOptions reports whether sbatch looks for options in a line.
+func isOptions(line string) bool { return strings.HasPrefix(line, mark) }
 
 // option is one option of a script, by its long name.
 type option struct {
@@ -103,6 +102,7 @@ func whole(name string, all []string) (full string, err error) {
 type script struct {
 	options []option
 	ignored []classad.Pos // lines of options that sbatch does not read
+	cut     []classad.Pos // comments that begin in the middle of a word
 	body    []line        // the commands
 }
 
@@ -110,8 +110,6 @@ type line struct {
 	text string
 	pos  classad.Pos
 }
-
-var wordsOf = regexp.MustCompile(`(?:[^\s"'\\]|\\.|"(?:[^"\\]|\\.)*"|'[^']*')+`)
 
 // parse takes a script apart. The error is that of a line of options which sbatch
 // would refuse.
@@ -144,16 +142,11 @@ type optionError struct {
 
 func (e *optionError) Error() string { return e.msg }
 
-// take reads the options of one line; a # ends them.
+// take reads the options of one line.
 func (s *script) take(text string, n int) error {
-	const head = len("#SBATCH")
-	var words []option
-	for _, at := range wordsOf.FindAllStringIndex(text[head:], -1) {
-		word := text[head+at[0] : head+at[1]]
-		if strings.HasPrefix(word, "#") {
-			break
-		}
-		words = append(words, option{value: unquote(word), pos: classad.Pos{Line: n, Col: head + at[0] + 1}})
+	words, err := s.directives(text, n)
+	if err != nil {
+		return err
 	}
 	for i := 0; i < len(words); i++ {
 		found, needs, err := named(words[i])
@@ -203,15 +196,38 @@ func named(w option) (found []option, needsValue bool, err error) {
 	return nil, false, &optionError{w.pos, fmt.Sprintf("%q is no option of sbatch", word)}
 }
 
-// unquote takes quotes and backslashes off a word.
-func unquote(word string) string {
+// directives parts a line of options at blanks; a # outside of quotes ends it.
+func (s *script) directives(text string, n int) (words []option, err error) {
+	for at := len(mark); ; {
+		at = len(text) - len(strings.TrimLeft(text[at:], " \t"))
+		if at == len(text) || text[at] == '#' {
+			return words, nil
+		}
+		value, size, closed := directive(text[at:])
+		pos := classad.Pos{Line: n, Col: at + 1}
+		if !closed {
+			return nil, &optionError{pos, "the quote is not closed"}
+		}
+		words = append(words, option{value: value, pos: pos})
+		if at += size; at < len(text) && text[at] == '#' {
+			s.cut = append(s.cut, classad.Pos{Line: n, Col: at + 1})
+		}
+	}
+}
+
+// directive is the first word of a text without quotes and backslashes, how long it is with them, and whether its quotes are
+// closed. As for sbatch a backslash keeps what stands behind it, in both kinds of quotes, too.
+func directive(text string) (value string, size int, closed bool) {
 	var b strings.Builder
 	quote := byte(0)
-	for i := 0; i < len(word); i++ {
-		switch c := word[i]; {
-		case c == '\\' && quote != '\'' && i+1 < len(word):
-			i++
-			b.WriteByte(word[i])
+	for ; size < len(text); size++ {
+		switch c := text[size]; {
+		case c == '\\':
+			if size++; size < len(text) {
+				b.WriteByte(text[size])
+			}
+		case quote == 0 && strings.IndexByte(" \t#", c) >= 0:
+			return b.String(), size, true
 		case quote == 0 && (c == '"' || c == '\''):
 			quote = c
 		case c == quote:
@@ -220,5 +236,5 @@ func unquote(word string) string {
 			b.WriteByte(c)
 		}
 	}
-	return b.String()
+	return b.String(), min(size, len(text)), quote == 0
 }

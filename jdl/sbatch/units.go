@@ -12,16 +12,19 @@ import (
 
 // parseTime reads a time as sbatch has it: minutes, minutes:seconds,
 // hours:minutes:seconds, days-hours, days-hours:minutes and
-// days-hours:minutes:seconds. 0 is no limit.
+// days-hours:minutes:seconds; "1-" is a day. 0 is no limit, and so is -1.
 func parseTime(s string) (time.Duration, error) {
 	wrong := fmt.Errorf("%q is no time: minutes, hours:minutes:seconds or days-hours", s)
 	switch strings.ToLower(s) {
-	case "unlimited", "infinite":
+	case "unlimited", "infinite", "-1":
 		return 0, nil
 	}
 	days, rest, ok := strings.Cut(s, "-")
 	if !ok {
 		days, rest = "0", s
+	}
+	if ok && rest == "" {
+		rest = "0"
 	}
 	parts := strings.Split(rest, ":")
 	units := []time.Duration{time.Hour, time.Minute, time.Second}
@@ -43,11 +46,12 @@ func parseTime(s string) (time.Duration, error) {
 	return length, nil
 }
 
-// parseMemory reads a size as sbatch has it, in MB: a number, or one with K, M,
-// G or T. 0 is all that the node has.
+// parseMemory reads a size as sbatch has it, in MB: a whole number, or one with K, M,
+// G or T, and a B behind it. 0 is all that the node has.
 func parseMemory(s string) (mb int64, err error) {
+	unit := strings.ToLower(strings.TrimLeft(s, "0123456789"))
 	mb, ok := jdl.ParseSize(s)
-	if !ok {
+	if !ok || unit != "" && !slices.Contains([]string{"k", "m", "g", "t"}, strings.TrimSuffix(unit, "b")) {
 		return 0, fmt.Errorf("%q is no size: a number of MB, or one with K, M, G or T", s)
 	}
 	return mb, nil

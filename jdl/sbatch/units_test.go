@@ -18,7 +18,7 @@ func TestUnits(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"5": 5 * time.Minute, "5:30": 330 * time.Second, "100:00": 100 * time.Minute, "1:00:00": time.Hour, "36:00:00": 36 * time.Hour, "2-0": 48 * time.Hour,
 		"2-03": 51 * time.Hour, "2-03:04": 51*time.Hour + 4*time.Minute, "2-03:04:05": 51*time.Hour + 4*time.Minute + 5*time.Second, "infinite": 0, "Unlimited": 0,
-		"": -1, "-": -1, "1-": -1, "-5": -1, "1:2:3:4": -1, "1-2:3:4:5": -1, "5m": -1, "1.5": -1, ":30": -1, "99999999999": -1, "70000-0": -1, "1-99999999": -1, " 5": -1,
+		"1-": 24 * time.Hour, "-1": 0, "": -1, "-": -1, "-5": -1, "1:2:3:4": -1, "1-2:3:4:5": -1, "5m": -1, "1.5": -1, ":30": -1, "99999999999": -1, "70000-0": -1, "1-99999999": -1, " 5": -1,
 	} {
 		d, err := parseTime(text)
 		if err != nil {
@@ -28,7 +28,7 @@ func TestUnits(t *testing.T) {
 			t.Errorf("time %q: %v, want %v", text, d, want)
 		}
 	}
-	for text, want := range map[string]int64{"100": 100, "100M": 100, "2G": 2048, "1T": 1 << 20, "2048K": 2, "1K": 1, "0": 0, "": -1, "x": -1, "-1": -1, "1Q": -1} {
+	for text, want := range map[string]int64{"100": 100, "100M": 100, "2G": 2048, "1T": 1 << 20, "2048K": 2, "1K": 1, "0": 0, "": -1, "2GB": 2048, "2gb": 2048, "x": -1, "-1": -1, "1Q": -1, "1.5G": -1, "1GiB": -1, "1 G": -1} {
 		mb, err := parseMemory(text)
 		if err != nil {
 			mb = -1
@@ -236,7 +236,7 @@ func TestExports(t *testing.T) {
 func TestUnquote(t *testing.T) {
 	for line, want := range map[string]string{
 		`#SBATCH -J "a b"`: "a b", `#SBATCH -J 'a "b"'`: `a "b"`, `#SBATCH -J a\ b`: "a b", `#SBATCH --job-name="a"'b'c`: "abc", `#SBATCH -J "a\"b"`: `a"b`,
-		`#SBATCH -Jx`: "x", `#SBATCH -J=x`: "x", "#SBATCH\t-J\ttab": "tab", `#SBATCH -J a # -J b`: "a", `#SBATCH -J a#b`: "a#b", `#SBATCH -J ''`: "job.sh",
+		`#SBATCH -Jx`: "x", `#SBATCH -J=x`: "x", "#SBATCH\t-J\ttab": "tab", `#SBATCH -J a # -J b`: "a", `#SBATCH -J a\#b`: "a#b", `#SBATCH -J ''`: "job.sh",
 	} {
 		ads, _, err := readScript(t, line)
 		if err != nil {

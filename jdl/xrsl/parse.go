@@ -43,6 +43,7 @@ type xrslParser struct {
 	depth int
 	made  int // bytes of text produced, for variables can grow without bound
 	place classad.Places
+	warn  func(*classad.Diagnostic)
 
 	inText, inRequest int // values
 	named             int // attributes of the request
@@ -57,8 +58,8 @@ const (
 )
 
 // parseXRSL parses one request "&(...)(...)" or several "+(&...)(&...)".
-func parseXRSL(file, src string) ([][]xrslRelation, error) {
-	p := &xrslParser{file: file, src: src, place: classad.Places{Src: src}}
+func parseXRSL(file, src string, warn func(*classad.Diagnostic)) ([][]xrslRelation, error) {
+	p := &xrslParser{file: file, src: src, place: classad.Places{Src: src}, warn: warn}
 	if i := strings.IndexByte(src, 0); i >= 0 {
 		p.fail(i, "", "NUL byte in the text")
 		return nil, p.err
@@ -286,10 +287,25 @@ func (p *xrslParser) quoted(quote byte) string {
 		b.WriteString(p.src[p.at : p.at+i])
 		p.at += i + 1
 		if p.at >= len(p.src) || p.src[p.at] != quote {
+			p.inQuotes(start, b.String())
 			return b.String()
 		}
 		b.WriteByte(quote)
 		p.at++
+	}
+}
+
+// inQuotes warns of a variable that stands in quotes, where ARC's reader does not replace it. What no rsl_substitution defines
+// is a shell's.
+func (p *xrslParser) inQuotes(start int, text string) {
+	for _, after := range strings.Split(text, "$(")[1:] {
+		name, _, closed := strings.Cut(after, ")")
+		if _, known := p.vars[name]; !closed || !known {
+			continue
+		}
+		p.warn(&classad.Diagnostic{Severity: classad.Warning, File: p.file, Pos: p.posAt(start), Code: "quoted-variable",
+			Msg: "$(" + name + ") is not replaced inside quotes", Hint: `outside of them it is: $(` + name + `)".dat"`})
+		return
 	}
 }
 

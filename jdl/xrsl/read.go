@@ -16,12 +16,12 @@ import (
 // can say are warnings, relations that cannot be kept are errors.
 func Read(file string, src []byte, warn func(*classad.Diagnostic)) ([]*classad.Ad, error) {
 	text := string(src)
-	requests, err := parseXRSL(file, text)
+	warn = classad.Warnings(text, warn)
+	requests, err := parseXRSL(file, text, warn)
 	if err != nil {
 		return nil, err
 	}
 	var ads []*classad.Ad
-	warn = classad.Warnings(text, warn)
 	for _, rels := range requests {
 		r := &xrslReader{file: file, src: text, warn: warn, seen: map[string]bool{}}
 		r.b.Ad = classad.Placed(classad.NewAd(), rels[0].pos)

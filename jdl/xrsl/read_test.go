@@ -175,3 +175,24 @@ func TestReadBombs(t *testing.T) {
 		}
 	}
 }
+
+// TestVariablesInQuotes: arcsub 7.0 replaces variables outside of quotes alone (--dumpdescription); who writes one inside is told. What
+// no rsl_substitution defines is a shell's, and none of our business.
+func TestVariablesInQuotes(t *testing.T) {
+	for values, want := range map[string]string{
+		`$(NAME)".dat"`:       "",
+		`"$(date) $(NAMES)"`:  "",
+		`"x" "a $(NAME).dat"`: "t.xrsl:1:67: $(NAME) is not replaced inside quotes",
+		`'$(NAME)'`:           "t.xrsl:1:63: $(NAME) is not replaced inside quotes",
+		`^.$(NAME).`:          "t.xrsl:1:64: $(NAME) is not replaced inside quotes",
+	} {
+		var told []string
+		src := `&(rsl_substitution=("NAME" "x"))(executable=/bin/a)(arguments=` + values + `)`
+		if _, err := Read("t.xrsl", []byte(src), func(d *classad.Diagnostic) { told = append(told, d.Error()) }); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(told, "\n"); (want == "") != (got == "") || !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", values, got, want)
+		}
+	}
+}
