@@ -137,6 +137,9 @@ func getToken(ctx context.Context, d *deps, f loginOptions, store oidc.Store, se
 	}
 	l := oidc.Login{HTTP: client, Issuer: f.issuer, ClientID: f.clientID, ClientSecret: secret, Scopes: f.scopes, Audience: f.audience, Show: func(url, code, complete string) { showCode(d, url, code, complete) }}
 	s, t, err := l.Run(ctx)
+	if err != nil && ctx.Err() != nil { // not the issuer's fault, and no finding about it
+		return nil, ctx.Err()
+	}
 	if err != nil || f.noStore {
 		return t, err
 	}

@@ -59,7 +59,7 @@ func Main(ctx context.Context, env Env, args []string) int {
 		err = out.lost()
 	}
 	code := exitCode(ctx, err)
-	if err == context.Canceled && ctx.Err() != nil { // no verb has said more of it
+	if untold(ctx, err) && code == interruption(ctx) {
 		err = interrupted{"interrupted"}
 	}
 	if err = remedied(err); err != nil {

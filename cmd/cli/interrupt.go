@@ -32,6 +32,16 @@ func interruption(ctx context.Context) int {
 	return exitInterrupted
 }
 
+// untold reports whether an error is nothing but that a signal came, of which no verb has said more: a request that was under
+// way fails with the signal for its reason, whatever it then says of servers and credentials.
+func untold(ctx context.Context, err error) bool {
+	if ctx.Err() == nil || err == nil {
+		return false
+	}
+	_, told := errors.AsType[interrupted](err)
+	return !told && (errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(ctx)))
+}
+
 // Signals gives a context that SIGINT, SIGTERM and SIGHUP end; nohup(1) keeps the last
 // away. A command that goes on
 // regardless, or is told twice, is ended by exit; stop gives the signals back.

@@ -1,6 +1,8 @@
 package cli_test
 
 import (
+	"bytes"
+	"net"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -80,4 +82,72 @@ func signalled(t *testing.T, home string, sig syscall.Signal, after time.Duratio
 		<-ended
 	}
 	return cmd.ProcessState.ExitCode(), time.Since(start)
+}
+
+// TestInterruptedSaysSo: a verb that waits for a server when a signal comes says that it was interrupted, and calls nobody down or
+// badly set up for that; a test job that it has sent does not stay behind.
+func TestInterruptedSaysSo(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // it takes connections, and nothing more
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { silent.Close() })
+	dir := testbed.Home(t)
+	env := append(os.Environ(), "HOME="+dir)
+	job := filepath.Join(dir, "job.jdl")
+	if err := os.WriteFile(job, []byte(`Executable = "/bin/sleep"; Arguments = "600";`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// The test job of probe waits behind it.
+	config := filepath.Join(dir, "grid.toml")
+	if err := os.WriteFile(config, []byte("sources = [\"local:\"]\n[[local]]\nname = \"desk\"\nslots = 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	grid := func(args ...string) string {
+		cmd := exec.Command("grid", append([]string{"--config", config}, args...)...)
+		cmd.Env = env
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatal(args, err, string(out))
+		}
+		return string(out)
+	}
+	grid("submit", job)
+	t.Cleanup(func() { grid("cancel", "--all") })
+	url := silent.Addr().String()
+	for _, args := range [][]string{{"ping", "https://" + url + "/arex"}, {"budget", "--via", "grid://" + url}, {"auth", "login", "--issuer", "https://" + url + "/"},
+		{"match", "--info", "https://" + url + "/arex", job}, {"probe", "desk"}} {
+		var out, errs bytes.Buffer
+		cmd := exec.Command("grid", append([]string{"--config", config}, args...)...)
+		cmd.Env, cmd.Stdout, cmd.Stderr = env, &out, &errs
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if args[0] == "probe" {
+			for start := time.Now(); !strings.Contains(grid("list"), "  probe  ") && time.Since(start) < 30*time.Second; {
+				time.Sleep(50 * time.Millisecond)
+			}
+		} else {
+			conn, err := silent.Accept()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+		}
+		cmd.Process.Signal(syscall.SIGTERM)
+		cmd.Wait()
+		told := strings.Contains(errs.String(), "test jobs may go on: grid cancel --name probe") // on a machine that is that busy
+		if told {
+			grid("cancel", "--name", "probe")
+			grid("clean", "--name", "probe")
+			continue
+		}
+		if code := cmd.ProcessState.ExitCode(); code != 143 || out.Len() > 0 || errs.String() != "grid: interrupted\n" {
+			t.Errorf("%v: %d, %q, %q", args, code, out.String(), errs.String())
+		}
+	}
+	if left := grid("list"); strings.Contains(left, "  probe  ") {
+		t.Errorf("the test job is still there: %s", left)
+	}
 }

@@ -51,7 +51,14 @@ let you in, 1 when one is down.`,
 		RunE: func(cmd *cobra.Command, urls []string) error {
 			ctx, stop := context.WithTimeout(cmd.Context(), timeout)
 			defer stop()
-			return runPing(ctx, d, urls)
+			pongs, err := runPing(ctx, d, urls)
+			if err == nil {
+				err = cmd.Context().Err() // nobody is down for that
+			}
+			if err != nil {
+				return err
+			}
+			return printPongs(d, pongs)
 		},
 	}
 	lengthVar(cmd.Flags(), &timeout, "deadline", timeout, "give up after this `time`")
@@ -59,14 +66,14 @@ let you in, 1 when one is down.`,
 	return cmd
 }
 
-func runPing(ctx context.Context, d *deps, urls []string) error {
+func runPing(ctx context.Context, d *deps, urls []string) ([]pong, error) {
 	c, err := loadConfig(d)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	backs, err := openBackends(d, c)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer backs.Close()
 	urls = replicas(urls)
@@ -76,7 +83,7 @@ func runPing(ctx context.Context, d *deps, urls []string) error {
 		wg.Go(func() { pongs[i] = pingAny(ctx, d, backs, url) })
 	}
 	wg.Wait()
-	return printPongs(d, pongs)
+	return pongs, nil
 }
 
 // replicas takes the URLs of a scheduler's replicas, with commas between, apart.

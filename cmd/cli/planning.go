@@ -286,10 +286,10 @@ func look(ctx context.Context, d *deps, s *session, where discovery) (infosys.Sn
 	if err != nil {
 		return snap, err
 	}
-	reportSources(d, snap)
-	if err := ctx.Err(); err != nil {
+	if err := ctx.Err(); err != nil { // for which sources fail, too
 		return snap, err
 	}
+	reportSources(d, snap)
 	s.sites.check(d, s.jobs.Rules.Sites, references(snap))
 	if locked(d, snap) != nil {
 		return snap, &exitError{exitCredential, errReported}

@@ -129,14 +129,14 @@ func probeRun(ctx context.Context, d *deps, s *session, within time.Duration, pl
 	}
 	rs, err := s.jobs.Submit(ctx, plan)
 	if err != nil {
-		return err
+		return probeAbandoned(ctx, s, rs, err)
 	}
 	waiting, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	none := func(context.Context, jobs.Origin) ([]*glue.Resource, error) { return nil, nil }
 	err = s.jobs.Wait(waiting, rs, jobs.Waiting{Discover: none, Pause: 5 * time.Second})
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
-		return err
+		return probeAbandoned(ctx, s, rs, err)
 	}
 	dir, err := os.MkdirTemp("", "grid-probe-")
 	if err != nil {
@@ -156,6 +156,26 @@ func probeRun(ctx context.Context, d *deps, s *session, within time.Duration, pl
 		return err
 	}
 	return s.jobs.Clean(cleaning, rs, true)
+}
+
+// probeAbandoned takes the test jobs back for which nobody waits any more because of why, as far as that is done before a signal
+// ends the command at once.
+func probeAbandoned(ctx context.Context, s *session, rs []*jobs.Outcome, why error) error {
+	within := 30 * time.Second
+	if ctx.Err() != nil {
+		within = grace * 3 / 4
+	}
+	cleaning, stop := context.WithTimeout(context.WithoutCancel(ctx), within)
+	defer stop()
+	err := s.jobs.Cancel(cleaning, rs)
+	if err == nil {
+		err = s.jobs.Clean(cleaning, rs, true)
+	}
+	left := slices.ContainsFunc(rs, func(r *jobs.Outcome) bool { return r.Err != nil })
+	if ctx.Err() != nil && (err != nil || left) {
+		return interrupted{"interrupted; test jobs may go on: grid cancel --name probe"}
+	}
+	return errors.Join(why, err)
 }
 
 // probeJudge says how far a job came.
