@@ -74,6 +74,7 @@ testbed-down: ## stop them
 install: build ## install the programs, man pages and shell completion below PREFIX
 	install -Dm755 -t $(DESTDIR)$(PREFIX)/bin bin/grid bin/grid-submit bin/grid-launch bin/grid-deploy
 	bin/grid man $(DESTDIR)$(PREFIX)/share/man/man1
+	install -Dm644 -t $(DESTDIR)$(PREFIX)/share/man/man1 testdata/release/man/*.1
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
 		$(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 	bin/grid completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/grid

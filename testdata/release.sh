@@ -22,6 +22,7 @@ CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "$flags" -o "$host" ./
 share=$dir/common/share
 mkdir -p "$share"/{man/man1,bash-completion/completions,zsh/vendor-completions,fish/vendor_completions.d,doc/grid}
 HOME=$dir/common "$host" man "$share/man/man1"
+cp testdata/release/man/*.1 "$share/man/man1"
 gzip -n -9 "$share"/man/man1/*.1
 HOME=$dir/common "$host" completion bash >"$share/bash-completion/completions/grid"
 HOME=$dir/common "$host" completion zsh >"$share/zsh/vendor-completions/_grid"
@@ -49,7 +50,7 @@ package() {
 	cat >"$dir/nfpm.yaml" <<YAML
 name: grid
 arch: $2
-version: "$(case $version in v[0-9]*) echo "${version#v}" ;; *) echo "0.0.$(date -u -d "@$when" +%Y%m%d)+$version" ;; esac)"
+version: "$(testdata/release/version.sh "$version" "$when")"
 version_schema: none
 maintainer: The authors of grid <grid@example.org>
 description: |
@@ -67,6 +68,7 @@ contents:
   - {src: $share/zsh/vendor-completions/, dst: /usr/share/zsh/vendor-completions, type: tree}
   - {src: $share/fish/vendor_completions.d/, dst: /usr/share/fish/vendor_completions.d, type: tree}
   - {src: $share/doc/grid/, dst: /usr/share/doc/grid, type: tree}
+  - {src: LICENSE, dst: /usr/share/doc/grid/copyright}
   - {src: $1/licences/, dst: /usr/share/doc/grid/licences, type: tree}
   - {src: testdata/release/grid-follow.service, dst: /usr/lib/systemd/user/grid-follow.service}
 YAML

@@ -44,7 +44,7 @@ func (f *authOptions) register(cmd *cobra.Command) {
 	fs.StringVar(&f.opts.Key, "key-file", "", "private key `file` (default $X509_USER_KEY, ~/.globus)")
 	fs.StringVar(&f.opts.CertDir, "cert-dir", "", "`directory` of CA certificates (default $X509_CERT_DIR, /etc/grid-security/certificates)")
 	fs.StringVar(&f.opts.VOMSDir, "voms-dir", "", "`directory` of VOMS server descriptions (default $X509_VOMS_DIR)")
-	fs.StringVar(&f.cas, "cas", "any", "certificate authorities to trust: any, grid, system")
+	fs.StringVar(&f.cas, "cas", "any", "`which` certificate authorities to trust: any, grid, system")
 	fs.BoolVar(&f.pwstdin, "pwstdin", false, "read the passphrase from standard input")
 	fs.StringVar(&f.pwfile, "pwfile", "", "read the passphrase from the first line of a `file` that only you may read, or from a descriptor: /dev/fd/3")
 }

@@ -109,12 +109,20 @@ func manOptions(title string, flags *pflag.FlagSet) string {
 		if f.NoOptDefVal == "" {
 			name += " " + value
 		}
-		rows = append(rows, [2]string{name, usage})
+		rows = append(rows, [2]string{name, usage + manDefault(f, usage)})
 	})
 	if len(rows) == 0 {
 		return ""
 	}
 	return manList(title, rows)
+}
+
+// manDefault is the default of a flag as --help tells it, with what stands before.
+func manDefault(f *pflag.Flag, usage string) string {
+	var one pflag.FlagSet
+	one.AddFlag(f)
+	told := strings.TrimRight(one.FlagUsages(), "\n")
+	return told[strings.LastIndex(told, usage)+len(usage):]
 }
 
 // manCommands lists the verbs below one.

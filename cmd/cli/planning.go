@@ -41,10 +41,10 @@ type planning struct {
 func (p *planning) register(f *pflag.FlagSet) {
 	p.discovery.register(f)
 	f.StringArrayVar(&p.sites, "site", nil, "only resources whose name, id, site or host is `NAME` or fits the pattern; may be repeated")
-	f.StringVar(&p.policy, "policy", "", "how to rank: hybrid, jdl, fastest-queue, random, paper, forecast, data, or formula:`EXPR`")
-	f.StringVar(&p.unknown, "unknown", "", "`keep` or reject resources that do not publish what the job needs")
+	f.StringVar(&p.policy, "policy", "", "the `policy` by which to rank: hybrid, jdl, fastest-queue, random, paper, forecast, data, or formula:EXPR")
+	f.StringVar(&p.unknown, "unknown", "", "`keep|reject` resources that do not publish what the job needs")
 	f.StringVar(&p.vo, "vo", "", "as a member of this virtual `organisation` (default: the job's, the credential's, the configured one)")
-	f.Uint64Var(&p.seed, "seed", 0, "seed of the draws among equals (default: another one each time)")
+	f.Uint64Var(&p.seed, "seed", 0, "seed of the draws among equals, a `number` (default: another one each time)")
 }
 
 // session is what a verb about jobs works with. All of it is there once it is

@@ -96,7 +96,7 @@ func (f *queueOptions) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.belief, "belief", "", "foretell every start with run times believed by `BELIEF`")
 	fl.StringVar(&f.starts, "starts", "", "write every job's start to `FILE`")
 	fl.StringVar(&f.plots, "plots", "", "draw figures into the directory `DIR`")
-	fl.StringVar(&f.format, "plot-format", "svg", "format of the figures: svg or png")
+	fl.StringVar(&f.format, "plot-format", "svg", "`format` of the figures: svg or png")
 	fl.StringVar(&f.size, "plot-size", "18x11", "size of the figures in centimetres `WIDTHxHEIGHT`")
 	fl.StringArrayVar(&f.slurm, "slurm", nil, "`KEY=VALUE`: a parameter of the policy slurm; may be repeated")
 	fl.IntVar(&f.nodes, "nodes", 0, "the processors are those of `N` equal nodes")

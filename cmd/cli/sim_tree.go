@@ -63,7 +63,7 @@ paper leaves the protocol as it was published.`,
 	fl.StringArrayVar(&f.set, "set", nil, "`KEY=VALUE`: a parameter; may be repeated")
 	fl.StringArrayVar(&f.sweep, "sweep", nil, "`KEY=V1,V2,...`: compare these values; several sweeps give every combination")
 	fl.IntVar(&f.seeds, "seeds", 10, "`N`: mean over the seeds 1 to N")
-	fl.StringVar(&f.protocol, "protocol", "paper", "paper or ours")
+	fl.StringVar(&f.protocol, "protocol", "paper", "`protocol` of the managers: paper or ours")
 	fl.StringVar(&f.jobs, "jobs", "", "job list `FILE` (CSV: id,home,submit,run,width,priority in ticks) instead of drawn jobs")
 	fl.StringVar(&f.starts, "starts", "", "write every job's system and start to `FILE`; for one combination and seed")
 	fl.StringVar(&f.html, "html", "", "write a page with the tree, its tables and a job's way through it to `FILE`; for one combination, seed 1")

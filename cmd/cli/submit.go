@@ -88,7 +88,7 @@ func submitCmd(d *deps) *cobra.Command {
 	cmd.Flags().IntVar(&f.scouts, "scouts", 0, "send at most `N` jobs to a resource that is not known to run jobs; 0: no limit (default 5)")
 	cmd.Flags().StringVar(&f.via.url, "via", "", "hand the jobs to the central scheduler at this `URL`, grid://host:port, or those of its replicas with commas between, or to the tree of managers at tree://host:port; \"\": to none")
 	cmd.Flags().BoolVar(&f.via.orDirect, "or-direct", false, "with --via: what the scheduler does not take is sent directly")
-	cmd.Flags().Float64Var(&f.priority, "priority", 0, "of the jobs at a central scheduler: what each processor-hour costs (default: Priority of the description, or 1)")
+	cmd.Flags().Float64Var(&f.priority, "priority", 0, "of the jobs at a central scheduler: the `price` of each processor-hour (default: Priority of the description, or 1)")
 	return cmd
 }
 

@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // TestEveryVerbHasADocument: what --json makes each verb print is published, by the verb's own words or where another
@@ -52,5 +55,48 @@ func TestEveryVerbHasADocument(t *testing.T) {
 	walk(rootCmd(&deps{env: Env{Getenv: func(string) string { return "" }}}))
 	if seen < 60 {
 		t.Errorf("only %d verbs were found", seen)
+	}
+}
+
+// TestManPagesTellDefaults: what a flag is unless it is given stands in the man page as in --help, and the name of its value is a
+// word that somebody chose.
+func TestManPagesTellDefaults(t *testing.T) {
+	root := rootCmd(&deps{env: Env{Getenv: func(string) string { return "" }}})
+	dir := t.TempDir()
+	if err := manPages(root, dir); err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	var walk func(*cobra.Command)
+	walk = func(c *cobra.Command) {
+		page, err := os.ReadFile(filepath.Join(dir, strings.ReplaceAll(c.CommandPath(), " ", "-")+".1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
+			var one pflag.FlagSet
+			one.AddFlag(f)
+			value, _ := pflag.UnquoteUsage(f)
+			if slices.Contains([]string{"int", "uint", "float", "duration", "strings", "string"}, value) {
+				t.Errorf("%s --%s %s: name its value", c.CommandPath(), f.Name, value)
+			}
+			_, said, has := strings.Cut(strings.TrimSpace(one.FlagUsages()), " (default ")
+			if f.Hidden || !has {
+				return
+			}
+			seen++
+			if !strings.Contains(string(page), roff(" (default "+said)+"\n") {
+				t.Errorf("%s: the page does not tell of --%s: (default %s", c.CommandPath(), f.Name, said)
+			}
+		})
+		for _, below := range c.Commands() {
+			if below.IsAvailableCommand() {
+				walk(below)
+			}
+		}
+	}
+	walk(root)
+	if seen < 100 {
+		t.Errorf("only %d defaults were found", seen)
 	}
 }
