@@ -73,6 +73,11 @@ type queue struct {
 
 func (q queue) at() plugins.Handle { return q.handle }
 
+// seeksPlace tells that a job, where it waits in a tree, is to go on as soon as it has a place.
+func seeksPlace(o *Outcome) bool {
+	return !o.Final() && assigned(o.Record) == nil && o.Handle.ID != "" && o.Cancelled.IsZero() && !o.NoRetry
+}
+
 // assign claims the places that trees of managers have got for jobs, which go there then, and lets the trees know of those
 // that are used still. A claim is recorded before the job is sent; where that does not come to be it is made again.
 func assign(ctx context.Context, f *following) error {
@@ -80,7 +85,7 @@ func assign(ctx context.Context, f *following) error {
 	for _, o := range f.jobs {
 		if p := assigned(o.Record); p != nil {
 			list = append(list, queue{o, p.Number, p.Handle})
-		} else if !o.Final() && o.Handle.ID != "" && o.Cancelled.IsZero() && !o.NoRetry {
+		} else if seeksPlace(o) {
 			list = append(list, queue{o, o.number(), o.Handle})
 		}
 	}

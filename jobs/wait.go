@@ -61,6 +61,8 @@ func (c *Controller) Wait(ctx context.Context, os []*Outcome, w Waiting) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer Rest(c)
 	defer cancel()
+	heard := Listen(ctx, c)
+	defer heard.End()
 	for {
 		ended, err := f.step(ctx)
 		if w.Seen != nil {
@@ -74,10 +76,9 @@ func (c *Controller) Wait(ctx context.Context, os []*Outcome, w Waiting) error {
 		}
 		f.idle = min(f.idle+1, seldom)
 		pause = min(longest, max(pause, time.Duration(f.idle)*f.took))
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-c.Clock.After(pause):
+		heard.About(os)
+		if err := rest(ctx, f, heard, pause); err != nil {
+			return err
 		}
 		pause = min(longest, pause*5/4)
 	}

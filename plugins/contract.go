@@ -47,6 +47,15 @@ type Claim struct {
 	Err    error  // it could not be asked about
 }
 
+// Herald is a back-end that tells when something is to be done about jobs there, so that it need not be asked about them again
+// and again.
+type Herald interface {
+	// News waits for news of the user's jobs at an endpoint that came after a mark, or for a while, and returns the ids
+	// of the jobs' handles and the next mark. "" is the mark of who has heard nothing yet. An error means that there
+	// are none to be had for now.
+	News(ctx context.Context, endpoint, mark string) (ids []string, next string, err error)
+}
+
 // Finder looks up jobs whose submission had an uncertain outcome.
 type Finder interface {
 	// Find returns the handles of those of our ids that the endpoint has.

@@ -85,6 +85,7 @@ type follower struct {
 	owed    map[string]*owing    // outputs that are to come by themselves, by job
 	began   time.Time            // of the look that is under way
 	looked  time.Time            // when the look began at which records were looked through for these last
+	heard   *jobs.Listener
 	figures *followFigures
 }
 
@@ -109,7 +110,8 @@ func runFollow(ctx context.Context, d *deps, flags followOptions) error {
 	}
 	defer lease.End()
 	f := &follower{deps: d, session: s, flags: flags, told: map[string]string{}, ended: map[string]time.Time{},
-		owed: map[string]*owing{}, figures: newFollowFigures()}
+		owed: map[string]*owing{}, heard: jobs.Listen(ctx, s.jobs), figures: newFollowFigures()}
+	defer f.heard.End()
 	if !flags.once {
 		if err := serveMetrics(ctx, d, flags.metrics, followMetrics, f.figures.handler()); err != nil {
 			return err
@@ -120,7 +122,7 @@ func runFollow(ctx context.Context, d *deps, flags followOptions) error {
 }
 
 // run looks again and again: soon while things change, seldom while they do not, and at once when another process has
-// written to the records.
+// written to the records or a back-end has news.
 func (f *follower) run(ctx context.Context) error {
 	const shortest = 2 * time.Second
 	pause := shortest
@@ -147,14 +149,19 @@ func (f *follower) run(ctx context.Context) error {
 	}
 }
 
-// sleep waits, and no longer than until the records have been written by somebody else. False: it is time to end.
+// sleep waits, and no longer than until the records have been written by somebody else, or there are news. False: it is
+// time to end.
 func (f *follower) sleep(ctx context.Context, pause time.Duration) bool {
-	before := f.written()
-	for began := f.env.Now(); clock.Passed(began, f.env.Now()) < pause; {
+	f.heard.About(f.jobs)
+	before, began := f.written(), f.env.Now()
+	breath := jobs.Breath(clock.Passed(f.began, began))
+	for left := pause; left > 0; left = pause - clock.Passed(began, f.env.Now()) {
 		select {
 		case <-ctx.Done():
 			return false
-		case <-time.After(min(time.Second, pause)):
+		case <-f.heard.News():
+			pause = min(pause, breath)
+		case <-time.After(min(time.Second, left)):
 		}
 		if f.written() != before {
 			break

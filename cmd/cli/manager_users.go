@@ -111,7 +111,10 @@ func (f *managerUsers) serve(ctx context.Context, d *deps, m served, users *desk
 		return nil, err
 	}
 	api := &desk.API{Desk: users, Trust: trust}
-	srv := &http.Server{Handler: perAddress(api.Handler()), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, WriteTimeout: 2 * time.Minute,
+	answers := http.NewServeMux()
+	answers.Handle("/", perAddress(api.Handler()))
+	answers.Handle("GET "+desk.NewsPath, api.News())
+	srv := &http.Server{Handler: answers, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, WriteTimeout: 2 * time.Minute,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, ErrorLog: complaints(d), TLSConfig: credential.ServerConfig(own)}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 2)

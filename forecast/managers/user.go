@@ -32,3 +32,9 @@ type UserTold struct {
 	ID        string    `json:"id,omitempty"`        // in the tree
 	Error     string    `json:"error,omitempty"`     // why it was not taken
 }
+
+// UserNews tells a user which of his jobs have got a place since the mark that he named.
+type UserNews struct {
+	Mark int64    `json:"mark"` // to be named next
+	Keys []string `json:"keys"`
+}

@@ -1,10 +1,13 @@
 package tree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
+	"strconv"
 	"time"
 
 	"gridbroker/forecast/managers"
@@ -247,6 +250,17 @@ func (b *backend) Claim(ctx context.Context, hs []plugins.Handle) []plugins.Clai
 		}
 	})
 	return out
+}
+
+// News implements plugins.Herald: of jobs that have got a place. A desk that holds no such questions refuses them.
+func (b *backend) News(ctx context.Context, endpoint, mark string) (ids []string, next string, err error) {
+	c, err := b.client(endpoint)
+	if err != nil {
+		return nil, "", err
+	}
+	var out managers.UserNews
+	err = c.do(ctx, "news", "/v1/jobs/news?since="+url.QueryEscape(cmp.Or(mark, "0")), nil, &out, false)
+	return out.Keys, strconv.FormatInt(out.Mark, 10), err
 }
 
 // Cancel implements plugins.Submitter: a job that waits is withdrawn, the place of one that has got one is free.

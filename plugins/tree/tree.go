@@ -41,6 +41,7 @@ type backend struct {
 var (
 	_ plugins.Submitter    = (*backend)(nil)
 	_ plugins.Assigner     = (*backend)(nil)
+	_ plugins.Herald       = (*backend)(nil)
 	_ plugins.Finder       = (*backend)(nil)
 	_ plugins.Pinger       = (*backend)(nil)
 	_ plugins.Explainer    = (*backend)(nil)

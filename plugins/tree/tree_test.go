@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"context"
 	"crypto/tls"
 	"encoding/json"
 	"fmt"
@@ -160,6 +161,37 @@ func TestTroubleWithADesk(t *testing.T) {
 	l.Close()
 	if _, err := b.Find(t.Context(), glue.Endpoint{URL: "tree://" + l.Addr().String()}, []string{"j"}); kind(err) != plugins.Unavailable {
 		t.Errorf("nobody there: %v", err)
+	}
+}
+
+// News are asked for from the mark on that was told last; a desk that has none to give, as an older one, and one that answers
+// something else, is an error.
+func TestNewsOfADesk(t *testing.T) {
+	asked, code, said := "", http.StatusOK, `{"mark":7,"keys":["j","k"]}`
+	b, at := against(t, func(w http.ResponseWriter, r *http.Request) {
+		asked = r.Method + " " + r.URL.String()
+		w.WriteHeader(code)
+		io.WriteString(w, said)
+	})
+	ids, mark, err := b.News(t.Context(), at, "")
+	if fmt.Sprintf("%v %s %v", ids, mark, err) != "[j k] 7 <nil>" || asked != "GET /v1/jobs/news?since=0" {
+		t.Errorf("%s: %v %v %v", asked, ids, mark, err)
+	}
+	if _, _, err := b.News(t.Context(), at, mark); err != nil || asked != "GET /v1/jobs/news?since=7" {
+		t.Errorf("%s: %v", asked, err)
+	}
+	said = "{"
+	if ids, _, err := b.News(t.Context(), at, mark); kind(err) != plugins.Unavailable || len(ids) > 0 {
+		t.Errorf("of no document: %v %v", ids, err)
+	}
+	code, said = http.StatusNotFound, "no such place"
+	if _, _, err := b.News(t.Context(), at, mark); kind(err) != plugins.Refused {
+		t.Errorf("of an older desk: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := b.News(ctx, at, mark); err == nil {
+		t.Error("no error when nobody waits any more")
 	}
 }
 

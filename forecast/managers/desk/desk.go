@@ -29,17 +29,22 @@ type Desk struct {
 	config Config
 	store  *store
 	wake   chan struct{}
+	over   chan struct{} // closed when the desk ends
 
 	mu    sync.Mutex
 	jobs  map[managers.ID]*job
 	users map[string]*account
 	bytes int
+	mark  int64 // counts the places that jobs have got, above those of before
+
+	waiters waiters // for news
 }
 
 // account is what a user has here.
 type account struct {
 	jobs  map[string]*job // by key
 	bytes int
+	news  int64 // the mark when a job got a place last
 }
 
 // job is one of a user's. What is kept of it is written at once, the rest is learned again.
@@ -56,6 +61,7 @@ type job struct {
 
 	offered *place    // granted, and not claimed yet
 	since   time.Time // when that was
+	news    int64     // the mark of that
 	asked   time.Time // by its user, last
 	heard   time.Time // of it, from a manager that lets it wait
 	attempt int       // counts hand-ins
@@ -100,7 +106,7 @@ func Open(c Config) (*Desk, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	d := &Desk{config: c, wake: make(chan struct{}, 1), jobs: map[managers.ID]*job{}, users: map[string]*account{}}
+	d := &Desk{config: c, wake: make(chan struct{}, 1), over: make(chan struct{}), jobs: map[managers.ID]*job{}, users: map[string]*account{}, mark: time.Now().UnixMilli()}
 	var err error
 	if d.store, err = openStore(c.Dir); err != nil {
 		return nil, fmt.Errorf("the desk of users: %w", err)
@@ -163,6 +169,7 @@ func (d *Desk) forget(list []*job) {
 func (d *Desk) Run(ctx context.Context) error {
 	tick := time.NewTicker(max(50*time.Millisecond, min(d.config.Patience, d.config.Lease)/8))
 	defer tick.Stop()
+	defer close(d.over)
 	for ctx.Err() == nil {
 		d.see()
 		select {

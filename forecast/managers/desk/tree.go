@@ -16,7 +16,7 @@ func (d *Desk) Answer(o daemon.Offer) daemon.Answer {
 	case j == nil || j.Ended != 0:
 		return daemon.Answer{Ended: true}
 	case j.manager() == "" && !d.away(j):
-		j.offered, j.since = &place{o.Manager, o.System}, time.Now()
+		d.grant(j, place{o.Manager, o.System})
 	}
 	return daemon.Answer{Granted: j.manager() == o.Manager}
 }
