@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -50,6 +51,20 @@ func returns(r *Record) (n int) {
 		}
 	}
 	return n - r.Retries - r.Shallow
+}
+
+// cameBack is the id by which a tree knows a job that comes back there, as the site where it had a place did not take it; "": it
+// does not come back.
+func cameBack(r *Record, endpoint string) string {
+	for _, p := range slices.Backward(r.Past) {
+		if p.Assigned != "" && p.Handle.Endpoint == endpoint {
+			return p.Handle.ID
+		}
+		if p.Handle.ID != "" { // it was taken somewhere
+			return ""
+		}
+	}
+	return ""
 }
 
 // mostReturns is how often a job goes back to its tree since the site where it got a place does not take it.

@@ -189,6 +189,9 @@ func TestPlacesThatAreRefused(t *testing.T) {
 			if o.State != plugins.Failed || len(g.tree.accepted()) != 5 || len(back) != 5 || system == "one" && len(g.site.requests) != 5 || !strings.Contains(o.Reason, system+", where tree had a place for it, did not take it") {
 				t.Errorf("%s (%s); to the tree %v, given back %v", o.State, o.Reason, g.tree.accepted(), g.tree.cancels)
 			}
+			if want := slices.DeleteFunc(slices.Clone(back), func(id string) bool { return id == back[4] }); !slices.Equal(g.tree.came, want) || len(g.site.came) > 0 {
+				t.Errorf("it came back for %v, not for %v, and to its site for %v", g.tree.came, want, g.site.came)
+			}
 			for _, p := range o.Past {
 				if p.Holding != "" {
 					t.Errorf("%+v", p)

@@ -27,6 +27,7 @@ type fake struct {
 	findErr   error                                 // the endpoint cannot be asked
 	looked    func()                                // called when it has looked jobs up, before it says so
 	requests  []string                              // "endpoint n" per Submit
+	came      []string                              // for which requests others came back
 	cancels   []string
 	cancelErr error                           // the answer to Cancel
 	left      func(h plugins.Handle) []string // files of a job; nil: none
@@ -45,6 +46,11 @@ func (f *fake) Submit(_ context.Context, reqs []plugins.Request, _ plugins.Progr
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.requests = append(f.requests, fmt.Sprintf("%s %d", reqs[0].Endpoint.URL, len(reqs)))
+	for _, q := range reqs {
+		if q.For != "" {
+			f.came = append(f.came, q.For)
+		}
+	}
 	out := make([]plugins.Result, len(reqs))
 	for i, q := range reqs {
 		f.at()

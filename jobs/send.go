@@ -227,7 +227,7 @@ func (s *sending) request(ctx context.Context, os []*Outcome, choice map[string]
 	reqs := make([]plugins.Request, len(os))
 	for i, o := range os {
 		c := choice[o.ID]
-		reqs[i] = plugins.Request{ID: o.requestID(), Job: plugins.WithBrokerInfo(o.job.Laid(), o.BrokerInfo), Endpoint: c.Endpoint}
+		reqs[i] = plugins.Request{ID: o.requestID(), Job: plugins.WithBrokerInfo(o.job.Laid(), o.BrokerInfo), Endpoint: c.Endpoint, For: cameBack(o.Record, c.Endpoint.URL)}
 		if ranked := o.ranked[c.Resource]; ranked != nil {
 			reqs[i].Resource = ranked.Resource
 			reqs[i].Job = reqs[i].Job.InTags(ranked.Resource.RuntimeEnvironments)

@@ -62,6 +62,7 @@ type Request struct {
 	Resource *glue.Resource
 	Endpoint glue.Endpoint
 	Booking  *Booking // the slot it is sent ahead for; nil: it starts when it can
+	For      string   // the id of an earlier request at this endpoint, the place that came of which was of no use; "": none
 }
 
 // Booking is what a site is told of the slot of a job that is sent ahead. What a

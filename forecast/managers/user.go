@@ -7,6 +7,7 @@ type UserJob struct {
 	Key      string    `json:"key"` // its user's name for it
 	Need     Resources `json:"need"`
 	Priority int       `json:"priority,omitempty"`
+	For      string    `json:"for,omitempty"` // the key of a job whose place was of no use: this one has its age
 }
 
 // UserState is how a job of a user is.

@@ -74,7 +74,7 @@ func (c *client) submit(ctx context.Context, reqs []plugins.Request, results []p
 			results[i].Err = &plugins.Error{Kind: plugins.Refused, Op: "submit", Endpoint: c.endpoint, Err: err}
 			continue
 		}
-		in.Jobs = append(in.Jobs, managers.UserJob{Key: q.ID, Need: need, Priority: int(q.Job.Priority)})
+		in.Jobs = append(in.Jobs, managers.UserJob{Key: q.ID, Need: need, Priority: int(q.Job.Priority), For: q.For})
 	}
 	if len(in.Jobs) == 0 {
 		return

@@ -56,6 +56,12 @@ func request(t *testing.T, endpoint, id, text string) plugins.Request {
 	return plugins.Request{ID: id, Job: job, Endpoint: glue.Endpoint{URL: endpoint, Interface: Interface}}
 }
 
+// again is a request of a job that comes back.
+func again(q plugins.Request) plugins.Request {
+	q.For = "j1"
+	return q
+}
+
 // A job is handed in with what its description asks of one system, and is known by our id from then on.
 func TestWhatIsHandedIn(t *testing.T) {
 	said := ""
@@ -66,9 +72,9 @@ func TestWhatIsHandedIn(t *testing.T) {
 	})
 	got := b.Submit(t.Context(), []plugins.Request{
 		request(t, at, "j1", `[Executable = "x"; CPUNumber = 4; Memory = 100; WallTime = 90; Priority = 7.9; Requirements = Member("B", other.GlueHostApplicationSoftwareRunTimeEnvironment) && Member("A", other.GlueHostApplicationSoftwareRunTimeEnvironment);]`),
-		request(t, at, "j2", `[Executable = "x";]`), request(t, at, "j3", `[Executable = "x"; RunTimeEnvironment = {"ROOT == 6.32", "C"};]`),
+		again(request(t, at, "j2", `[Executable = "x";]`)), request(t, at, "j3", `[Executable = "x"; RunTimeEnvironment = {"ROOT == 6.32", "C"};]`),
 		request(t, at, "j4", `[Executable = "x"; RunTimeEnvironment = "ROOT >= 6.30";]`)}, nil)
-	want := `/v1/jobs {"jobs":[{"key":"j1","need":{"cpus":4,"memory":400,"wall":90,"tags":"A,B"},"priority":7},{"key":"j2","need":{"cpus":1}},{"key":"j3","need":{"cpus":1,"tags":"C,ROOT-6.32"}}]}`
+	want := `/v1/jobs {"jobs":[{"key":"j1","need":{"cpus":4,"memory":400,"wall":90,"tags":"A,B"},"priority":7},{"key":"j2","need":{"cpus":1},"for":"j1"},{"key":"j3","need":{"cpus":1,"tags":"C,ROOT-6.32"}}]}`
 	if said != want {
 		t.Errorf("said %s\nwant %s", said, want)
 	}

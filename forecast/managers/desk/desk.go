@@ -31,11 +31,12 @@ type Desk struct {
 	wake   chan struct{}
 	over   chan struct{} // closed when the desk ends
 
-	mu    sync.Mutex
-	jobs  map[managers.ID]*job
-	users map[string]*account
-	bytes int
-	mark  int64 // counts the places that jobs have got, above those of before
+	mu     sync.Mutex
+	jobs   map[managers.ID]*job
+	users  map[string]*account
+	bytes  int
+	mark   int64 // counts the places that jobs have got, above those of before
+	shared pace
 
 	waiters waiters // for news
 }
@@ -45,6 +46,7 @@ type account struct {
 	jobs  map[string]*job // by key
 	bytes int
 	news  int64 // the mark when a job got a place last
+	last  int64 // when it was submitted, of the youngest job
 }
 
 // job is one of a user's. What is kept of it is written at once, the rest is learned again.
@@ -58,6 +60,7 @@ type job struct {
 	Claimed   *place             `json:"claimed,omitempty"` // where its user starts it
 	Ended     int64              `json:"ended,omitempty"`   // ms; its user wants nothing more of it
 	Gone      bool               `json:"gone,omitempty"`    // it was ended since nothing was heard of its user
+	Heir      string             `json:"heir,omitempty"`    // the key of the job that has come for it, with its age
 
 	offered *place    // granted, and not claimed yet
 	since   time.Time // when that was
@@ -65,6 +68,9 @@ type job struct {
 	asked   time.Time // by its user, last
 	heard   time.Time // of it, from a manager that lets it wait
 	attempt int       // counts hand-ins
+	age     int64     // as Submitted, that it should have in the tree
+	enter   int64     // about the same, before those whose turns are later and that are there
+	handed  int64     // that it has there; 0: it is not
 }
 
 // place is where a job may run.
@@ -140,6 +146,7 @@ func (d *Desk) add(j *job) {
 		d.users[j.Subject] = a
 	}
 	d.jobs[j.ID], a.jobs[j.Key] = j, j
+	a.last, j.age, j.enter = max(a.last, j.Submitted), j.Submitted, j.Submitted
 	a.bytes += j.size()
 	d.bytes += j.size()
 }

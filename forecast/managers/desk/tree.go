@@ -26,9 +26,16 @@ func (d *Desk) Orders(r daemon.Report) (o daemon.Orders) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, id := range r.Waiting {
-		if j := d.jobs[id]; j == nil || j.Ended != 0 || j.manager() != "" || d.away(j) {
+		j := d.jobs[id]
+		switch {
+		case j == nil || j.Ended != 0 || j.manager() != "":
 			o.Drop = append(o.Drop, id)
-		} else {
+		case d.away(j):
+			o.Drop, j.handed = append(o.Drop, id), 0
+		case strays(j, time.Now()):
+			o.Drop = append(o.Drop, id)
+			j.handed, j.heard = 0, time.Now().Add(again-d.config.Lease) // when it is dropped
+		default:
 			j.heard = time.Now()
 		}
 	}
@@ -39,6 +46,9 @@ func (d *Desk) Orders(r daemon.Report) (o daemon.Orders) {
 	}
 	return o
 }
+
+// again is after how long a job that was dropped to get another age is handed in again.
+const again = 3 * time.Second
 
 // see does what is due: places that nobody has claimed in time are given back, jobs whose users are there are in the tree, and
 // what nobody wants any more is forgotten.
@@ -62,7 +72,7 @@ func (d *Desk) due() (in []managers.Job) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := time.Now()
-	var old, over []*job
+	var old, over, wait []*job
 	for _, j := range d.jobs {
 		switch {
 		case j.Ended != 0:
@@ -82,9 +92,15 @@ func (d *Desk) due() (in []managers.Job) {
 			if now.Sub(time.UnixMilli(j.Submitted)) > keptUnseen && (j.asked.IsZero() || now.Sub(j.asked) > keptUnseen) {
 				old = append(old, j)
 			}
-		case now.Sub(j.heard) > d.config.Lease:
-			j.attempt, j.heard = j.attempt+1, now
-			in = append(in, managers.Job{ID: j.ID, Broker: d.config.Manager, Need: j.Need, Priority: j.Priority, Submitted: j.Submitted, Attempt: j.attempt})
+		default:
+			wait = append(wait, j)
+		}
+	}
+	d.shared.run(func() { share(wait, now) })
+	for _, j := range wait {
+		if now.Sub(j.heard) > d.config.Lease {
+			j.attempt, j.heard, j.handed = j.attempt+1, now, j.enter
+			in = append(in, managers.Job{ID: j.ID, Broker: d.config.Manager, Need: j.Need, Priority: j.Priority, Submitted: j.enter, Attempt: j.attempt})
 		}
 	}
 	d.forget(old)
@@ -111,7 +127,7 @@ func holds(j *job) time.Duration {
 // giveBack tells the manager that a job's place is free, if it has one; the mutex is held.
 func (d *Desk) giveBack(j *job) {
 	manager := j.manager()
-	j.offered, j.heard = nil, time.Time{}
+	j.offered, j.heard, j.handed = nil, time.Time{}, 0
 	if manager != "" {
 		go d.config.Ended(manager, j.ID) // who does not hear it is told in the answer to its next report
 	}

@@ -29,10 +29,10 @@ func (d *Desk) submit(subject string, list []managers.UserJob) ([]managers.UserT
 	defer d.mu.Unlock()
 	now := time.Now()
 	out := make([]managers.UserTold, len(list))
-	var fresh []*job
+	var fresh, heirs []*job
 	for i, a := range list {
 		out[i] = managers.UserTold{Key: a.Key}
-		if a := d.users[subject]; a != nil && a.jobs[out[i].Key] != nil {
+		if knows(d, subject, a.Key) != nil || slices.ContainsFunc(fresh, func(o *job) bool { return o.Key == a.Key }) {
 			continue
 		}
 		j := &job{ID: treeID(subject, a.Key), Subject: subject, Key: a.Key, Need: a.Need, Priority: min(a.Priority, d.config.Priority),
@@ -41,11 +41,17 @@ func (d *Desk) submit(subject string, list []managers.UserJob) ([]managers.UserT
 			out[i].Error = err.Error()
 			continue
 		}
-		if !slices.ContainsFunc(fresh, func(o *job) bool { return o.Key == j.Key }) {
-			fresh = append(fresh, j)
+		fresh = append(fresh, j)
+		if was := knows(d, subject, a.For); was != nil && was.Heir == "" {
+			was.Heir, j.Submitted = j.Key, was.Submitted
+			heirs = append(heirs, was)
 		}
 	}
-	if err := d.store.put(fresh); err != nil {
+	inTurn(d.users[subject], fresh)
+	if err := d.store.put(append(heirs, fresh...)); err != nil {
+		for _, was := range heirs {
+			was.Heir = ""
+		}
 		return nil, err
 	}
 	for _, j := range fresh {
@@ -53,6 +59,28 @@ func (d *Desk) submit(subject string, list []managers.UserJob) ([]managers.UserT
 	}
 	d.soon()
 	return out, nil
+}
+
+// knows is a user's job of a key; nil: there is none; the mutex is held.
+func knows(d *Desk, subject, key string) *job {
+	if a := d.users[subject]; a != nil {
+		return a.jobs[key]
+	}
+	return nil
+}
+
+// inTurn has jobs of a user that come now be of different ages, by which they may swap them with those of others.
+func inTurn(a *account, fresh []*job) {
+	last := int64(0)
+	if a != nil {
+		last = a.last
+	}
+	for _, j := range fresh {
+		if j.Submitted >= j.asked.UnixMilli() {
+			last = max(j.Submitted, last+1)
+			j.Submitted = last
+		}
+	}
 }
 
 // errFull is that there is no room for another job.
