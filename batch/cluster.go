@@ -147,7 +147,7 @@ func (c *cluster) limit(j *Job) int64 {
 	if limit <= 0 {
 		limit = unlimited
 	}
-	return c.cut(j, max(1, int64(limit/time.Second)))
+	return max(1, int64(limit/time.Second))
 }
 
 // task is what the engine is told of a job; its ID is the place in state.Jobs.
@@ -232,6 +232,7 @@ type wish struct {
 	nodenames       string
 	access          int32
 	inside, whole   bool
+	apart           bool
 }
 
 // need lists what a job asks of nodes and the nodes that could serve it.
@@ -241,7 +242,7 @@ func (c *cluster) need(j *Job) *Need {
 		return nil
 	}
 	access := c.state.access(j, c.now)
-	w := wish{j.Nodes, j.MaxNodes, j.Each, j.GPUs, j.Memory, j.Disk, j.Queue, strings.Join(j.Features, "\x00"), j.nodenames(), access, c.state.inside(j, access), j.Exclusive}
+	w := wish{j.Nodes, j.MaxNodes, j.Each, j.GPUs, j.Memory, j.Disk, j.Queue, strings.Join(j.Features, "\x00"), j.nodenames(), access, c.state.inside(j, access), j.Exclusive, j.Reservation != ""}
 	if len(j.Also) > 0 {
 		w.queue += "\x00" + strings.Join(j.Also, "\x00")
 	}
@@ -261,12 +262,12 @@ func (c *cluster) need(j *Job) *Need {
 		}
 	}
 	n.serve = append(n.serve, make([]uint64, (len(c.nodes.up)+64)/64-len(n.serve))...)
-	n.named = len(j.Within) > 0
+	n.apart, n.named = w.apart, len(j.Within) > 0
 	n.around = c.nodes.around(j, n)
 	nodes.sets.classify(nodes, n)
 	if w.inside && w.access > 0 {
 		r := c.state.Reservations[w.access-1]
-		n.from, n.to = r.Start.Unix(), r.End.Unix()
+		n.from, n.to, n.cut = r.Start.Unix(), r.End.Unix(), c.rules.Name == "slurm"
 	}
 	if c.needs == nil {
 		c.needs = map[wish]*Need{}

@@ -90,7 +90,7 @@ func NewEngine(s State, p Policy) (*Engine, error) {
 		e.index[s.Jobs[i].ID] = i
 		if at := c.at[i]; at >= 0 && c.jobs[at].state == running {
 			j := &c.jobs[at]
-			e.ends.push(due{j.start + j.limit, j.order, at})
+			e.ends.push(due{dueOf(e.m, j), j.order, at})
 		}
 	}
 	return e, nil
@@ -121,7 +121,7 @@ func (e *Engine) Step() bool {
 		d := e.ends.pop()
 		j := &e.m.jobs[id]
 		kind := Ended
-		if j.Run == 0 || j.Run > j.limit {
+		if j.Run == 0 || j.start+j.Run > d.at {
 			kind = TimedOut
 		}
 		e.finish(id, d.at, kind)
@@ -277,17 +277,25 @@ func (e *Engine) announce() {
 	for _, id := range e.m.started() {
 		j := &e.m.jobs[id]
 		gone = yielded(e, gone, j.order)
-		run := j.limit
-		if j.Run > 0 {
-			run = min(run, j.Run)
-		}
-		e.ends.push(due{j.start + run, j.order, id})
+		e.ends.push(due{dueOf(e.m, j), j.order, id})
 		i := int(j.ID)
 		e.c.state.Jobs[i].Started = time.Unix(j.start, 0).UTC()
 		e.c.state.Jobs[i].Placed = e.c.nodes.placed(j.shares)
 		e.event(Started, i, j.start)
 	}
 	yielded(e, gone, never)
+}
+
+// dueOf is when a running job ends of itself.
+func dueOf(m *Machine, j *job) int64 {
+	run := j.limit
+	if j.Run > 0 {
+		run = min(run, j.Run)
+	}
+	if at := j.until(j.start, run); at > m.now {
+		return at
+	}
+	return j.start + run
 }
 
 func (e *Engine) tell(kind EventKind, i int) { e.event(kind, i, e.m.now) }
@@ -394,11 +402,8 @@ func (e *Engine) renew(s State, runs map[string]int64) error {
 		}
 		j := &fresh.m.jobs[fresh.c.at[i]]
 		j.Run = runs[id]
-		if run := j.limit; j.state == running {
-			if j.Run > 0 {
-				run = min(run, j.Run)
-			}
-			fresh.ends.push(due{max(j.start+run, fresh.m.now), j.order, fresh.c.at[i]})
+		if j.state == running {
+			fresh.ends.push(due{max(dueOf(fresh.m, j), fresh.m.now), j.order, fresh.c.at[i]})
 		}
 	}
 	*e = *fresh

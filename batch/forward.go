@@ -59,7 +59,13 @@ func peer(m *Machine, b Belief, old *forward, seconds int64, d depths) *forward 
 }
 
 // end is when a job is believed to end that has run for elapsed seconds.
-func (f *forward) end(j *job, elapsed int64) int64 { return j.start + f.belief.Run(&j.Task, elapsed) }
+func (f *forward) end(j *job, elapsed int64) int64 {
+	run := f.belief.Run(&j.Task, elapsed)
+	if at := j.until(j.start, run); at > f.m.now {
+		return at
+	}
+	return j.start + run
+}
 
 // next runs on to the next start and returns the job, valid until the next
 // call, or false when no more jobs will start. Who gave way and starts again is not told.

@@ -10,11 +10,10 @@ import (
 // they depend on have started or ended, and know those that must be done by a
 // time.
 type gates struct {
-	later   agenda // jobs that may not start before a time
-	start   map[int64][]gated
-	end     map[int64][]gated
-	bounded []gated // waiting jobs that must be done by the end of the reservation that they are to run in
-	late    agenda  // when it is too late for jobs with a deadline
+	later agenda // jobs that may not start before a time
+	start map[int64][]gated
+	end   map[int64][]gated
+	late  agenda // when it is too late for jobs with a deadline, or that are to run in a reservation
 }
 
 // gated is a job at a gate: its place and, as places are used again, its seq.
@@ -27,17 +26,24 @@ type gated struct {
 
 // clone copies the gates into the memory of an older copy.
 func (g *gates) clone(old gates) gates {
-	return gates{append(old.later[:0], g.later...), maps.Clone(g.start), maps.Clone(g.end), append(old.bounded[:0], g.bounded...), append(old.late[:0], g.late...)}
+	return gates{append(old.later[:0], g.later...), maps.Clone(g.start), maps.Clone(g.end), append(old.late[:0], g.late...)}
 }
 
-// bound notes a job that must be done, or start, by a time.
+// bound notes a job that must start by a time.
 func (g *gates) bound(id int32, j *job) {
-	if n := j.Need; n != nil && n.to > 0 {
-		g.bounded = append(g.bounded, gated{id, j.seq, 0, false})
+	if at := j.latest(); at < never {
+		g.late.push(due{at + 1, j.seq, id})
 	}
+}
+
+// latest is when a job may start at the latest, by its deadline and its reservation; never: at
+// any time.
+func (j *job) latest() int64 {
+	at := j.Need.last(j.Limit)
 	if j.Latest > 0 {
-		g.late.push(due{j.Latest + 1, j.seq, id})
+		at = min(at, j.Latest)
 	}
+	return at
 }
 
 // linked tells whether jobs wait for others.
@@ -113,9 +119,13 @@ func (g *gates) punctual(m *Machine) bool {
 func (g *gates) started(now, id int64) { g.follow(g.start, now, id) }
 func (g *gates) ended(now, id int64)   { g.follow(g.end, now, id) }
 
-// lapsed lets those in that waited for one that is too late to start or to end: Slurm cancels
-// it. Who waits for its success does so for ever.
-func (g *gates) lapsed(now, id int64) {
+// lapsed lets those in that waited for one to start or to end that is too late for its
+// deadline: Slurm cancels it. Who waits for its success does so for ever.
+func (g *gates) lapsed(now int64, j *job) {
+	id := j.ID
+	if j.Latest == 0 || now <= j.Latest {
+		return
+	}
 	var well []gated
 	for _, w := range g.end[id] {
 		if w.well {
@@ -152,31 +162,14 @@ func open(m *Machine, g gated) bool {
 	return true
 }
 
-// expire sets the jobs aside for which it is too late; admit sees to those whose gates open after their deadline.
-func (g *gates) expire(m *Machine) {
-	kept := g.bounded[:0]
-	for _, b := range g.bounded {
-		j := &m.jobs[b.job]
-		switch {
-		case j.seq != b.seq || j.state != queued:
-		case j.gates > 0 || j.Need.to-j.limit >= m.now:
-			kept = append(kept, b)
-		default:
-			m.strand(b.job)
-		}
-	}
-	g.bounded = kept
-	g.lapse(m)
-}
-
-// lapse sets aside those whose deadline has come too near, before anything that happens at
-// this instant lets one start.
+// lapse sets aside those for which it has become too late, before anything that happens at this
+// instant lets one start; admit sees to those whose gates open after that.
 func (g *gates) lapse(m *Machine) {
 	for g.late.first() <= m.now {
 		d := g.late.pop()
 		if waits(m, d) && m.jobs[d.job].gates == 0 {
 			m.strand(d.job)
-			g.lapsed(m.now, m.jobs[d.job].ID)
+			g.lapsed(m.now, &m.jobs[d.job])
 		}
 	}
 }

@@ -43,7 +43,7 @@ func (c *cluster) await(i int, t *Task) {
 // lapsed tells whether a job is gone from the machine as it was too late for it.
 func lapsed(c *cluster, i int) bool {
 	at := c.at[i]
-	return at >= 0 && c.jobs[at].state == stuck && c.jobs[at].Latest > 0
+	return at >= 0 && c.jobs[at].state == stuck && c.jobs[at].Latest > 0 && c.now > c.jobs[at].Latest
 }
 
 // byID is the place of a job in the state.

@@ -162,7 +162,7 @@ func (m *Machine) wake(now int64) {
 	for len(m.wakes) > 0 && m.wakes[0] <= now {
 		m.wakes = m.wakes[1:]
 	}
-	m.gates.expire(m)
+	m.gates.lapse(m)
 	m.gates.punctual(m)
 	m.policy.wake(m)
 }
@@ -179,9 +179,9 @@ func (m *Machine) next() int64 {
 // admit brings a waiting job before the policy, or parks it; where it is too late for it
 // that is all.
 func (m *Machine) admit(id int32) {
-	if j := &m.jobs[id]; j.Latest > 0 && m.now > j.Latest {
+	if j := &m.jobs[id]; m.now > j.latest() {
 		j.state = stuck
-		m.gates.lapsed(m.now, j.ID)
+		m.gates.lapsed(m.now, j)
 		return
 	}
 	m.jobs[id].key = -precedence(m, id)

@@ -47,6 +47,19 @@ type Need struct {
 	access   int32    // the reservation it may use, from 1; 0: none
 	// from and to are when it may run; to is 0 where it may at any time.
 	from, to int64
+	apart    bool // it names a reservation
+	cut      bool // it need only begin before to, and ends then: Slurm's
+}
+
+// last is when a job of a length may begin at the latest; never: at any time.
+func (n *Need) last(limit int64) int64 {
+	switch {
+	case n == nil || n.to == 0:
+		return never
+	case n.cut:
+		return n.to - 1
+	}
+	return n.to - limit
 }
 
 // serves tells whether a node could serve it.
@@ -109,7 +122,7 @@ func (p *nodePlan) windows(now int64, ws windows) (windows, bool) {
 
 func (p *nodePlan) fits(j *job, _ int64) bool {
 	n := j.Need
-	if n.from > p.now || n.to > 0 && p.now+j.limit > n.to {
+	if n.from > p.now || p.now > n.last(j.limit) {
 		return false
 	}
 	if r := p.room(n); r.total < int64(j.procs) || p.rooms.failed(j) {
@@ -138,10 +151,7 @@ func (p *nodePlan) forget(now int64) {
 }
 
 func (p *nodePlan) earliest(j *job, from, before int64) int64 {
-	at, end := max(from, j.Need.from), before
-	if j.Need.to > 0 {
-		end = min(before, j.Need.to-j.limit+1)
-	}
+	at, end := max(from, j.Need.from), min(before, j.Need.last(j.limit)+1)
 	if at = p.bound(j, at, end, never); at >= end {
 		return before
 	}

@@ -59,7 +59,7 @@ func (c *cluster) barred(j *Job) verdict {
 		return refuse(NoReservation, "reservation %s does not admit it", j.Reservation)
 	}
 	r := c.state.Reservations[n-1]
-	if r.Flex {
+	if r.Flex || c.rules.Name == "slurm" {
 		return verdict{}
 	}
 	if left := r.End.Unix() - max(r.Start.Unix(), c.now); c.limit(j) > left {
@@ -70,22 +70,13 @@ func (c *cluster) barred(j *Job) verdict {
 	return verdict{}
 }
 
-// cut is the limit of a job that Slurm starts in its reservation however little
-// of that is left, and ends with it.
-func (c *cluster) cut(j *Job, limit int64) int64 {
-	if c.rules.Name != "slurm" || j.Reservation == "" {
-		return limit
+// until is when a job ends that would run for so long from a time on: with its reservation at
+// the latest, where that ends it.
+func (j *job) until(from, run int64) int64 {
+	if n := j.Need; n != nil && n.cut && n.to > from {
+		return min(from+run, n.to)
 	}
-	n := c.state.access(j, c.now)
-	if n == 0 || c.state.Reservations[n-1].Flex {
-		return limit
-	}
-	r := c.state.Reservations[n-1]
-	from := max(r.Start.Unix(), c.now)
-	if !j.Started.IsZero() {
-		from = j.Started.Unix()
-	}
-	return max(1, min(limit, r.End.Unix()-from))
+	return from + run
 }
 
 // keep holds the reservations of named nodes. It comes before the running

@@ -80,7 +80,7 @@ func (r *slowRunner) late(j *job) bool {
 func (r *slowRunner) turns() int64 {
 	at := never
 	after := func(t int64) {
-		if t > r.now {
+		if t > r.woken {
 			at = min(at, t)
 		}
 	}
@@ -138,7 +138,8 @@ func (r *slowRunner) enter() {
 		if r.late(&j) {
 			r.lapsed[int(j.ID)] = r.now
 		}
-		return r.late(&j)
+		_, last := r.booked.may(&j)
+		return r.late(&j) || r.now > last
 	}
 	if slices.ContainsFunc(r.waiting, late) {
 		r.happened()
@@ -151,8 +152,12 @@ func (r *slowRunner) enter() {
 	r.parked = nil
 	r.admit(parked)
 	var open []job
+	opened := map[int64]bool{} // whoever is let in by one that is too late comes next
+	for i := range r.outside {
+		opened[r.outside[i].ID] = r.opens(int(r.outside[i].ID)) <= r.now
+	}
 	r.outside = slices.DeleteFunc(r.outside, func(j job) bool {
-		if r.opens(int(j.ID)) > r.now {
+		if !opened[j.ID] {
 			return false
 		}
 		j.since = r.eligible(&r.state.Jobs[j.ID])

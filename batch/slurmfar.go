@@ -117,7 +117,7 @@ func (w strides) runs(j *job, at int64) int64 {
 func (w strides) expect(id int32) {
 	p, m := w.p, w.m
 	j := &m.jobs[id]
-	p.ends.push(due{j.start + w.runs(j, j.start), j.order, id})
+	p.ends.push(due{j.until(j.start, w.runs(j, j.start)), j.order, id})
 }
 
 // reveal lets the plan know which jobs end before their limit within the step: all else
@@ -228,8 +228,8 @@ func (w strides) settle(id int32, end int64) {
 		nodes.choose(j, j.planned, &shares)
 	}
 	j.limit, j.blocks = j.Limit, false
-	if run := w.runs(j, j.planned); j.planned+run < p.until {
-		j.limit = min(run, j.limit)
+	if end := j.until(j.planned, w.runs(j, j.planned)); end < p.until {
+		j.limit = min(end-j.planned, j.limit)
 	}
 	hold(m.plan, j, j.planned, shares, j.limit)
 }

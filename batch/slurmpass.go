@@ -123,9 +123,6 @@ func (p *slurm) ended(m *Machine, id int32) {
 
 // rounded is how long a place for a job lasts.
 func (j *job) rounded(p *Slurm) int64 {
-	if j.Need != nil && j.Need.to > 0 {
-		return j.Limit
-	}
 	return upTo(j.Limit, int64(p.Resolution/time.Second))
 }
 
@@ -365,7 +362,7 @@ func shut(m *Machine, n *Need) {
 		p.shut = make([]bool, len(p.nodes))
 	}
 	for _, i := range n.around {
-		p.shut[i] = n.to == 0 || p.shut[i] // not for jobs that run in a reservation
+		p.shut[i] = !n.apart || p.shut[i] // who waits for room in a reservation holds up nobody beside it
 	}
 }
 

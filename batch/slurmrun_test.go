@@ -23,6 +23,7 @@ type slowRunner struct {
 	ends   map[int64]int64 // by seq
 	last   int64           // pass
 	since  int64           // the first time that something has happened; never: nothing has
+	woken  int64           // by a time, not by an end
 	sorted int64
 	order  []float64 // priorities as they were worked out last, by place in the state
 	story  []string
@@ -31,13 +32,16 @@ type slowRunner struct {
 
 func newSlowRun(m *Machine, s State, b Belief) *slowRunner {
 	r := &slowRunner{slowPass: newSlowPass(m), state: s, belief: b, charts: m.policy.(*slurm).charts(), ends: map[int64]int64{}, last: -never, since: -never, sorted: -never}
-	r.waiting, r.parked, r.slowDoor = nil, nil, newSlowDoor(&s)
+	r.woken, r.waiting, r.parked, r.slowDoor = m.now, nil, nil, newSlowDoor(&s)
 	slices.SortStableFunc(r.runs, func(a, b slowStay) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.seq, b.seq)) })
 	for i := range m.jobs {
 		r.ids[m.jobs[i].seq] = int(m.jobs[i].ID)
+	}
+	r.booked = newSlowBooked(&s, r.ids)
+	for i := range m.jobs {
 		switch j := &m.jobs[i]; {
 		case j.state == running:
-			r.ends[j.seq] = j.start + b.Run(&j.Task, m.now-j.start)
+			r.ends[j.seq] = r.booked.until(j, j.start, b.Run(&j.Task, m.now-j.start), m.now)
 		case j.state == queued || j.state == stuck:
 			r.outside = append(r.outside, *j)
 		}
@@ -113,8 +117,12 @@ func (r *slowRunner) heads() {
 	done, shut := map[string]bool{}, map[int]bool{}
 	for i := 0; i < len(r.waiting); {
 		j := &r.waiting[i]
-		nodes := r.nodesOf(j)
-		if done[fmt.Sprint(nodes)] {
+		nodes, part := r.nodesOf(j), r.state.Jobs[j.ID].Reservation
+		if part == "" {
+			part = fmt.Sprint(nodes)
+		}
+		if from, last := r.booked.may(j); done[part] || r.now < from || r.now > last {
+			done[part] = true
 			i++
 			continue
 		}
@@ -138,9 +146,9 @@ func (r *slowRunner) heads() {
 			continue
 		}
 		named := r.state.Jobs[j.ID].Within
-		done[fmt.Sprint(nodes)] = len(named) == 0
+		done[part] = len(named) == 0
 		for _, n := range nodes {
-			if (r.charts || r.p.Builtin) && (len(named) == 0 || slices.Contains(named, r.state.Nodes[n].Name)) {
+			if r.state.Jobs[j.ID].Reservation == "" && (r.charts || r.p.Builtin) && (len(named) == 0 || slices.Contains(named, r.state.Nodes[n].Name)) {
 				shut[n] = true
 			}
 		}
@@ -168,7 +176,7 @@ func (r *slowRunner) begin(j *job, on []share) {
 func (r *slowRunner) left() {
 	for i := range r.waiting {
 		if j := &r.waiting[i]; slices.ContainsFunc(r.runs, func(s slowStay) bool { return s.seq == j.seq }) {
-			r.ends[j.seq] = r.now + r.belief.Run(&j.Task, 0)
+			r.ends[j.seq] = r.booked.until(j, r.now, r.belief.Run(&j.Task, 0), r.now)
 			r.began[int(j.ID)] = r.now
 		}
 	}
@@ -229,7 +237,7 @@ func (r *slowRunner) run(until int64) {
 				end = i
 			}
 		}
-		at, pass := never, min(r.wake(), r.turns())
+		at, pass := never, min(r.wake(), r.turns(), r.booked.next(r.woken))
 		if end >= 0 {
 			at = r.ends[r.runs[end].seq]
 		}
@@ -241,6 +249,7 @@ func (r *slowRunner) run(until int64) {
 			r.heads()
 			continue
 		}
+		r.woken = r.now
 		r.enter()
 		pass = r.wake()
 		if r.heads(); pass <= r.now {
@@ -283,7 +292,10 @@ func FuzzSlurmRun(f *testing.F) {
 }
 
 // runsCompared counts starts.
-type runsCompared struct{ charted, fine int }
+type runsCompared struct {
+	charted, fine int
+	booked        bool // beside reservations
+}
 
 func (c *runsCompared) run(t *testing.T, seed uint64) {
 	t.Helper()
@@ -297,6 +309,9 @@ func (c *runsCompared) run(t *testing.T, seed uint64) {
 	}
 	if seed%2 == 1 {
 		doors(rng, &s)
+	}
+	if c.booked {
+		booked(rng, &s)
 	}
 	p := slurmParameters(rng, s.Jobs)
 	p.Recent, p.Interval, p.fine, p.Builtin = rng.IntN(2) == 0, time.Duration(1+rng.IntN(120))*time.Second, rng.IntN(2) == 0, rng.IntN(12) == 0

@@ -88,6 +88,35 @@ func TestSlurmReservationCuts(t *testing.T) {
 	}
 }
 
+// TestSlurmReservationLate: a job begins in its reservation as long as that is not over, not only
+// at once, and is planned with its whole limit; it ends with the reservation. Slurm 22.05 and
+// 24.11 planned the second of these for the end of the first and the third behind ten minutes
+// more (-t 1, -t 10 and -t 2 on one node, the first two in a reservation of four minutes), ended
+// the second with TIMEOUT when the reservation was over, and began the third then.
+func TestSlurmReservationLate(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0).UTC()
+	jobs := []batch.Job{
+		{ID: "1", Procs: 4, Requested: time.Minute, Submitted: now, Reservation: "r"},
+		{ID: "2", Procs: 4, Requested: 10 * time.Minute, Submitted: now, Reservation: "r"},
+		{ID: "3", Procs: 4, Requested: 2 * time.Minute, Submitted: now},
+	}
+	s := batch.State{Now: now, Nodes: []batch.Node{{Name: "n1", CPUs: 4, Up: true}}, Jobs: jobs,
+		Reservations: []batch.Reservation{{Name: "r", Start: now, End: now.Add(4 * time.Minute), Nodes: []string{"n1"}, ByName: true}}}
+	p := batch.Policy{Name: "slurm"}
+	f := batch.Forecaster{Policy: p}
+	out, err := f.Forecast(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := story(now, jobs, out); got != "1 0s n1, 2 1m0s n1, 3 4m0s n1" || len(out.Jobs) == 3 && out.Jobs[1].End.Sub(now) != 4*time.Minute {
+		t.Errorf("%s: %+v", got, out.Jobs)
+	}
+	want := []string{"0 started 1", "60 timed out 1", "60 started 2", "240 timed out 2", "240 started 3", "360 timed out 3"}
+	if got := storyOf(t, s, p); !slices.Equal(got, want) {
+		t.Errorf("on an engine: %q, want %q", got, want)
+	}
+}
+
 // Slurm parts the processors of a job over the nodes that it asks for as they are
 // free, and no job has more nodes than its partition allows.
 func TestSlurmNodes(t *testing.T) {

@@ -26,7 +26,8 @@ type slowPass struct {
 	arrays  map[int32]int    // places, by array
 	begins  map[int64]int64  // of the places, by job
 	starts  []string
-	small   bool     // nodes with little room count: see nearby
+	small   bool // nodes with little room count: see nearby
+	booked  slowBooked
 	stays   []string // the places, as a story tells them
 }
 
@@ -264,9 +265,11 @@ func (s *slowPass) earliest(j *job) (at int64, nodes []share) {
 			times = append(times, r.to)
 		}
 	}
+	from, last := s.booked.may(j)
+	times = append(append(times, from), s.booked.ends()...)
 	slices.Sort(times)
 	for _, at := range times {
-		if at >= s.now && at < s.p.horizon(s.now) {
+		if at >= max(s.now, from) && at <= last && at < s.p.horizon(s.now) {
 			if nodes := s.beside(j, at, j.limit); nodes != nil {
 				return at, nodes
 			}
@@ -282,6 +285,9 @@ func (s *slowPass) beside(j *job, at, limit int64) []share {
 	for n := range free {
 		if j.Need.serves(int32(n)) && !s.kept(n, at, at+limit) {
 			free[n] = s.room(n, at, j.Need)
+		}
+		if len(s.booked.list) > 0 && free[n] > 0 {
+			free[n] = s.beneath(n, at, at+limit, j)
 		}
 	}
 	return s.slowChoose(j, free)
