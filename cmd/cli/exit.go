@@ -36,11 +36,11 @@ type ExitCode struct {
 func ExitCodes() []ExitCode {
 	return []ExitCode{
 		{exitOK, "Done."},
-		{exitFailed, "Failed; of verbs that wait for jobs: a job ended otherwise than by success."},
+		{exitFailed, "Failed; of verbs that wait for jobs: none ended by success."},
 		{exitUsage, "A mistake on the command line, in the configuration or in a job description. Nothing was done."},
 		{exitNoMatch, "No resource matches; the explanation is printed."},
 		{exitCredential, "Credentials are missing or were refused; grid auth doctor tells more."},
-		{exitPartial, "Some of several failed."},
+		{exitPartial, "Some of several failed; of verbs that wait for jobs: some ended otherwise than by success."},
 		{exitUncertain, "The outcome is not known: a request was sent and no answer came. Do not send it again; grid status looks it up."},
 		{exitTimeout, "The time that --timeout gives was over before all jobs had ended; they go on."},
 		{exitNoJob, "Of grid run and grid env run: there was no job to get an exit code from, it could not be followed, or what it left could not be brought. Otherwise they end with the command's own."},

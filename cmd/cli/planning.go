@@ -44,7 +44,7 @@ func (p *planning) register(f *pflag.FlagSet) {
 	f.StringVar(&p.policy, "policy", "", "the `policy` by which to rank: hybrid, jdl, fastest-queue, random, paper, forecast, data, or formula:EXPR")
 	f.StringVar(&p.unknown, "unknown", "", "`keep|reject` resources that do not publish what the job needs")
 	f.StringVar(&p.vo, "vo", "", "as a member of this virtual `organisation` (default: the job's, the credential's, the configured one)")
-	f.Uint64Var(&p.seed, "seed", 0, "seed of the draws among equals, a `number` (default: another one each time)")
+	f.Uint64Var(&p.seed, "seed", 0, "`number` to draw with among equals (default: another one each time)")
 }
 
 // session is what a verb about jobs works with. All of it is there once it is

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
-	"unicode/utf8"
 
+	"github.com/mattn/go-runewidth"
 	"github.com/spf13/cobra"
 
 	"gridbroker/broker"
@@ -404,7 +404,7 @@ func sayScouts(d *deps, p *broker.Plan, rs []*jobs.Outcome) {
 func printSent(d *deps, p *broker.Plan, rs []*jobs.Outcome) {
 	width := 0
 	for _, r := range rs {
-		width = max(width, utf8.RuneCountInString(foreign.Text(r.Name)))
+		width = max(width, runewidth.StringWidth(foreign.Text(r.Name)))
 	}
 	for _, r := range rs {
 		where := r.At
@@ -423,7 +423,7 @@ func printSent(d *deps, p *broker.Plan, rs []*jobs.Outcome) {
 		case r.Err != nil || r.State == plugins.Intended:
 			where = "(" + string(r.State) + ")"
 		}
-		fmt.Fprintf(d.env.Out, "%s  %-*s  %s\n", r.ID, width, foreign.Text(r.Name), foreign.Text(where))
+		fmt.Fprintf(d.env.Out, "%s  %s  %s\n", r.ID, runewidth.FillRight(foreign.Text(r.Name), width), foreign.Text(where))
 	}
 	report(d, rs)
 	explainUnmatched(d, p)
