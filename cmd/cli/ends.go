@@ -15,7 +15,7 @@ const endsEvery = 10 * time.Minute
 
 // ends is what a daemon is with that ends.
 type ends struct {
-	own   func() *tls.Certificate       // nil: it shows none
+	own   []func() *tls.Certificate     // that it shows who connects
 	trust func() *credential.Trust      // nil, or where it gives none: it believes by none
 	shown func() (credential.End, bool) // what it shows others as a client; nil: nothing
 	among func() *credential.Bundle     // by whom managers believe each other; nil: it is none
@@ -40,7 +40,15 @@ func agentEnds(d *deps, f agentRunOptions) (e ends) {
 // managerEnds is that of a manager: its certificate, and the authorities of the tree.
 func managerEnds(d *deps, f managerTLS, own func() *tls.Certificate) (ends, error) {
 	among, err := credential.BundleFile(credentialEnv(d), abs(d, f.ca), readNamed, func(error) {}) // who connects says it
-	return ends{own: own, among: among}, err
+	return ends{own: []func() *tls.Certificate{own}, among: among}, err
+}
+
+// desk adds what users at a manager's desk are shown, where that is another certificate, and by whom they are believed.
+func (e *ends) desk(own func() *tls.Certificate, trust func() *credential.Trust) {
+	if own != nil {
+		e.own = append(e.own, own)
+	}
+	e.trust = trust
 }
 
 // serves adds the certificate of a server.
@@ -48,16 +56,19 @@ func (e *ends) serves(secured *tls.Config) {
 	if secured == nil || secured.GetCertificate == nil {
 		return
 	}
-	e.own = func() *tls.Certificate {
+	e.own = append(e.own, func() *tls.Certificate {
 		own, _ := secured.GetCertificate(nil) // as for whoever connects
 		return own
-	}
+	})
 }
 
 // list are those there are now.
 func (e ends) list() (list []credential.End) {
-	if e.own != nil {
-		if own := e.own(); own != nil && own.Leaf != nil {
+	for _, shown := range e.own {
+		if shown == nil { // as it serves without TLS
+			continue
+		}
+		if own := shown(); own != nil && own.Leaf != nil {
 			list = append(list, credential.EndOf(own))
 		}
 	}

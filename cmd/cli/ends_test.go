@@ -51,7 +51,7 @@ func TestWhatEndsSoonIsTold(t *testing.T) {
 	trust := credential.Authorities(env, credential.Options{CertDir: s.dir, CAs: credential.GridCA}, func(err error) { t.Error(err) })
 	var log bytes.Buffer
 	left, told := map[string]time.Duration{}, map[string]time.Time{}
-	e := ends{own: func() *tls.Certificate { return &s.own }, trust: trust}
+	e := ends{own: []func() *tls.Certificate{func() *tls.Certificate { return &s.own }}, trust: trust}
 	for _, c := range []struct{ hours, lines int }{{0, 3}, {23, 0}, {25, 3}} {
 		log.Reset()
 		e.tell(s.now.Add(time.Duration(c.hours)*time.Hour), slog.New(slog.NewTextHandler(&log, nil)), told, func(kind string, l time.Duration) { left[kind] = l })

@@ -130,7 +130,7 @@ func runManagerServe(ctx context.Context, d *deps, f managerServeOptions) error 
 	if err != nil {
 		return err
 	}
-	h, stopUsers, err := f.users.begin(ctx, d, served{f.name, abs(d, f.dir), own, client, manager})
+	h, stopUsers, err := f.users.begin(ctx, d, served{f.name, abs(d, f.dir), own, client, manager, &ending})
 	if err != nil {
 		return err
 	}

@@ -52,6 +52,7 @@ type served struct {
 	own       func() *tls.Certificate
 	client    *http.Client
 	manager   *daemon.Daemon
+	ending    *ends
 }
 
 // begin opens the desk, if there is to be one, and begins to answer users. What is returned answers the tree's managers.
@@ -90,7 +91,7 @@ func (f *managerUsers) open(d *deps, m served) (*desk.Desk, http.Handler, error)
 
 // serve answers users until the context ends.
 func (f *managerUsers) serve(ctx context.Context, d *deps, m served, users *desk.Desk) (stop func() error, err error) {
-	own := m.own
+	var own func() *tls.Certificate
 	if f.cert != "" {
 		if own, err = hostPair(d, f.cert, f.key); err != nil {
 			return nil, err
@@ -105,6 +106,10 @@ func (f *managerUsers) serve(ctx context.Context, d *deps, m served, users *desk
 	})
 	if trust() == nil {
 		return nil, fmt.Errorf("--users-ca %s: no certificate authorities", cmp.Or(f.ca, credentialEnv(d).CertDir(opts)))
+	}
+	m.ending.desk(own, trust)
+	if own == nil {
+		own = m.own
 	}
 	l, err := listen(ctx, f.listen, true)
 	if err != nil {

@@ -75,7 +75,7 @@ func runSchedulerServe(ctx context.Context, d *deps, file string) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.Run(ctx) })
 	g.Go(func() error {
-		return ends{own: own, trust: door.Trust}.watch(ctx, d.env.Now, log, scheduler.NoteEnds(s))
+		return ends{own: []func() *tls.Certificate{own}, trust: door.Trust}.watch(ctx, d.env.Now, log, scheduler.NoteEnds(s))
 	})
 	g.Go(func() error { return serveAPI(ctx, d, c, own, api.Handler()) })
 	return g.Wait()

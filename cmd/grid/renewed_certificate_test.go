@@ -71,6 +71,12 @@ func TestRenewedCertificates(t *testing.T) {
 			d, _, _ := newManager(t)
 			return d, hostFiles{t, testbed.NewCA(t, "CA", time.Now(), nil), d.victim}
 		},
+		"desk": func(t *testing.T) (*daemon, hostFiles) {
+			h, users := newHostFiles(t), testbed.FreeAddress(t)
+			d, _, _ := newManager(t, "--users", users, "--users-ca", h.install(), "--users-cert", filepath.Join(h.v.dir, "cert.pem"), "--users-key", filepath.Join(h.v.dir, "key.pem"))
+			d.addr = users
+			return d, h
+		},
 		"scheduler": func(t *testing.T) (*daemon, hostFiles) {
 			h := newHostFiles(t)
 			d := newRogueScheduled(t, nil, []string{"X509_CERT_DIR=" + h.v.dir}, fmt.Sprintf("cert = %q\nkey = %q\n", filepath.Join(h.v.dir, "cert.pem"), filepath.Join(h.v.dir, "key.pem")))
@@ -92,6 +98,13 @@ func TestRenewedCertificates(t *testing.T) {
 			h.until("it shows the certificate of before", func() bool { return shown() == serial })
 		})
 	}
+}
+
+// install puts their authority into a directory.
+func (h hostFiles) install() string {
+	dir := filepath.Join(h.v.dir, "authorities")
+	h.ca.Install(dir, credential.NameHash(h.ca.Cert.RawSubject), "/DC=org/CN=CA")
+	return dir
 }
 
 func newHostFiles(t *testing.T) hostFiles {
@@ -210,6 +223,23 @@ func TestManagersReadAuthoritiesAnew(t *testing.T) {
 	}
 	testbed.WriteFile(t, file, first, 0o644)
 	h.until("its authority is gone, and it is let in", func() bool { return !letIn() })
+}
+
+// TestEndsAreToldByADesk: a manager warns of the end of the certificate that its desk shows users, and of those by whom it believes them.
+func TestEndsAreToldByADesk(t *testing.T) {
+	t.Parallel()
+	v, users, authorities := newVictim(t), testbed.FreeAddress(t), t.TempDir()
+	old := testbed.NewCA(t, "Old CA", time.Now(), func(c *x509.Certificate) { c.NotAfter = time.Now().AddDate(0, 0, 7) })
+	old.Install(authorities, credential.NameHash(old.Cert.RawSubject), "/DC=org/CN=Old CA")
+	own := old.Server(func(c *x509.Certificate) { c.NotAfter = time.Now().AddDate(0, 0, 6) })
+	cert, key := filepath.Join(v.dir, "users.pem"), filepath.Join(v.dir, "users.key")
+	testbed.WriteFile(t, cert, testbed.PEM(own.Leaf), 0o644)
+	testbed.WriteFile(t, key, testbed.KeyPEM(t, own.PrivateKey.(crypto.Signer)), 0o600)
+	d, _, _ := newManager(t, "--users", users, "--users-ca", authorities, "--users-cert", cert, "--users-key", key)
+	hostFiles{t, nil, v}.until("it does not tell what ends", func() bool {
+		said := d.words()
+		return strings.Contains(said, `what="host certificate" `) && strings.Contains(said, "what=authority")
+	})
 }
 
 // TestEndsAreToldByDaemons: what ends soon is warned of by every daemon that people run, from its start on.
