@@ -20,7 +20,7 @@ func (b *Bundle) Ends() []End { return b.ends }
 // read anew. One that cannot be used is told once, and those before it are believed until it can. What is no file, as a pipe, is
 // read once.
 func BundleFile(env Env, file string, read func(string) ([]byte, error), tell func(error)) (func() *Bundle, error) {
-	b, err := newReread(env, [2]string{file}, func() (*Bundle, error) {
+	b, err := newReread(env, lookAt(file), func() (*Bundle, error) {
 		text, err := read(file)
 		if err != nil {
 			return nil, err

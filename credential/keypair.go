@@ -11,7 +11,7 @@ import (
 // told once, and the pair before them is shown until they can.
 func KeyPair(env Env, certFile, keyFile string, tell func(error)) (own func() *tls.Certificate, err error) {
 	read := func() (*tls.Certificate, error) { return readHostPair(env, certFile, keyFile) }
-	k, err := newReread(env, [2]string{certFile, keyFile}, read, func(err error) {
+	k, err := newReread(env, lookAt(certFile, keyFile), read, func(err error) {
 		tell(fmt.Errorf("the new certificate cannot be used, the one before it is still shown: %w", err))
 	})
 	if err != nil {

@@ -2,6 +2,7 @@ package credential
 
 import (
 	"os"
+	"slices"
 	"sync"
 	"time"
 )
@@ -9,34 +10,37 @@ import (
 // lookAgain is how seldom it is looked whether files are others.
 const lookAgain = time.Second
 
-// reread is what was read of one file or two, and is read anew where they were written anew since. New ones that cannot be used
-// are told once, and what was read before is used until they can.
+// reread is what was read of some files, and is read anew where they were written anew since, or are others. New ones that cannot
+// be used are told once, and what was read before is used until they can.
 type reread[T any] struct {
 	env      Env
-	files    [2]string
+	look     func() []os.FileInfo
 	read     func() (T, error)
 	tell     func(error)
 	mu       sync.Mutex
 	is       T
 	looked   time.Time
-	was      [2]os.FileInfo
+	was      []os.FileInfo
 	doubtful bool // the files could not be used, and may have been seen half written
 	told     bool
 }
 
-// newReread reads for the first time.
-func newReread[T any](env Env, files [2]string, read func() (T, error), tell func(error)) (r *reread[T], err error) {
-	r = &reread[T]{env: env, files: files, read: read, tell: tell, looked: env.now(), was: look(files)}
+// newReread reads for the first time. What look finds the files to be tells whether they were written anew.
+func newReread[T any](env Env, look func() []os.FileInfo, read func() (T, error), tell func(error)) (r *reread[T], err error) {
+	r = &reread[T]{env: env, look: look, read: read, tell: tell, looked: env.now(), was: look()}
 	r.is, err = read()
 	return r, err
 }
 
-// look is what files are found to be, nil where there is none: by that one sees that they were written anew.
-func look(files [2]string) (list [2]os.FileInfo) {
-	for i, name := range files {
-		list[i], _ = os.Stat(name)
+// lookAt finds what files are, nil for one that is not there.
+func lookAt(files ...string) func() []os.FileInfo {
+	return func() []os.FileInfo {
+		list := make([]os.FileInfo, len(files))
+		for i, name := range files {
+			list[i], _ = os.Stat(name)
+		}
+		return list
 	}
-	return list
 }
 
 // same tells whether a file is as it was.
@@ -44,7 +48,7 @@ func same(is, was os.FileInfo) bool {
 	if is == nil || was == nil {
 		return is == was
 	}
-	return os.SameFile(is, was) && is.Size() == was.Size() && is.ModTime().Equal(was.ModTime())
+	return os.SameFile(is, was) && is.Name() == was.Name() && is.Size() == was.Size() && is.ModTime().Equal(was.ModTime())
 }
 
 // current is what there is now.
@@ -56,8 +60,8 @@ func (r *reread[T]) current() T {
 		return r.is
 	}
 	r.looked = now
-	is := look(r.files)
-	changed := !same(is[0], r.was[0]) || !same(is[1], r.was[1])
+	is := r.look()
+	changed := !slices.EqualFunc(is, r.was, same)
 	if !changed && !r.doubtful {
 		return r.is
 	}
