@@ -98,7 +98,7 @@ type Status struct {
 	State                     State
 	Native                    string // the back-end's own word
 	ExitCode                  glue.Opt[int]
-	Reason                    string // why it failed or is held, in the back-end's words
+	Reason                    string // why it waits, is held or failed, in the back-end's words
 	Fault                     Fault  // whose a failure is
 	Node                      string
 	Submitted, Started, Ended time.Time

@@ -346,7 +346,7 @@ func (w *work) unbook(j *Job, why string, leave time.Duration) {
 	if leave > 0 {
 		avoid(w, j, p.Cluster, leave)
 	}
-	j.State, j.Booking, j.Charged, j.Reason, j.Withdraw = Waiting, nil, 0, why, false
+	j.State, j.Booking, j.Charged, j.Reason, j.Native, j.Withdraw = Waiting, nil, 0, why, "", false
 	j.Misses++
 	w.change(j)
 	w.say(j, p.Cluster, "replan", "%s", why)

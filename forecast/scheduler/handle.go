@@ -332,7 +332,7 @@ func (w *work) seen(v seen) {
 		if !j.Withdraw {
 			c.count(j.Booking, false)
 		}
-		w.unbook(j, "the site ended it before it began: "+v.Native+" "+v.Reason, avoidBusy)
+		w.unbook(j, v.unbegun(), avoidBusy)
 		return
 	}
 	if preempted(v) && !j.Cancel && j.Tries < maxTries {
@@ -346,13 +346,22 @@ func (w *work) seen(v seen) {
 	w.ended(j, v)
 }
 
+// unbegun is why a job that the site ended has not begun, in the site's words.
+func (v seen) unbegun() string {
+	said := strings.TrimSpace(v.Native + " " + v.Reason)
+	if said == "" {
+		return "the site ended it before it began"
+	}
+	return "the site ended it before it began: " + said
+}
+
 // maxTries bounds how often a job that gave way is started again.
 const maxTries = 6
 
 func preempted(v seen) bool { return strings.HasPrefix(v.Native, "PREEMPTED") }
 
 func (w *work) started(j *Job, c *cluster, v seen) {
-	j.State, j.Started, j.SeenRun = Running, v.Started, w.now.Unix()
+	j.State, j.Started, j.SeenRun, j.Reason = Running, v.Started, w.now.Unix(), "" // a slot missed before matters no more
 	if j.Started == 0 {
 		j.Started = w.now.Unix()
 	}

@@ -69,7 +69,7 @@ const longestRun = 100 * 365 * 86400
 
 // status is the job in the words of all back-ends.
 func (v view) status(h plugins.Handle) plugins.Status {
-	s := plugins.Status{Handle: h, State: v.Plugins, Native: v.words(), Reason: v.Reason, Node: v.where(), Submitted: at(v.Submitted), Started: at(v.Started), Ended: at(v.Ended)}
+	s := plugins.Status{Handle: h, State: v.Plugins, Native: v.words(), Reason: v.reason(), Node: v.where(), Submitted: at(v.Submitted), Started: at(v.Started), Ended: at(v.Ended)}
 	switch v.Plugins {
 	case plugins.Accepted, plugins.Preparing, plugins.Queued, plugins.Running, plugins.Held, plugins.Finishing, plugins.Done, plugins.Failed, plugins.Cancelled, plugins.Lost:
 	default: // of a later version: kept in a record, no event could move the job again
@@ -96,25 +96,33 @@ func (v view) where() string {
 	return v.Node + " of " + v.Booking.Cluster
 }
 
-// words tells where the job is: slot, chance, place.
+// words is the scheduler's own word for the state, and that of the site's back-end.
 func (v view) words() string {
-	said := v.State
-	if v.Native != "" {
-		said += " " + v.Native
+	if v.Native == "" {
+		return v.State
 	}
-	when := func(p *place) string {
-		if p.Turn {
-			return fmt.Sprintf(" %s in its queue, turn expected %s", p.Cluster, at(p.From).Format("15:04:05Z"))
-		}
-		return fmt.Sprintf(" %s %s %.0f%%", p.Cluster, at(p.From).Format("15:04:05Z"), 100*p.Chance)
-	}
+	return v.State + " " + v.Native
+}
+
+// reason is which place a job waits for, that has one, or why it is held, failed or missed its slot.
+func (v view) reason() string {
+	waits := v.Plugins == plugins.Queued && v.Started == 0
 	switch {
-	case v.Booking != nil:
-		said += when(v.Booking)
-	case v.Outlook != nil:
-		said += " perhaps" + when(v.Outlook)
+	case waits && v.Booking != nil:
+		return "booked at " + v.Booking.words()
+	case waits && v.Outlook != nil:
+		return "likely at " + v.Outlook.words()
 	}
-	return said
+	return v.Reason
+}
+
+// words tells of a slot or a turn.
+func (p *place) words() string {
+	from := at(p.From).Format("15:04:05Z")
+	if p.Turn {
+		return fmt.Sprintf("%s, in its queue, turn expected at %s", p.Cluster, from)
+	}
+	return fmt.Sprintf("%s from %s, chance %.0f %%", p.Cluster, from, 100*p.Chance)
 }
 
 // each calls f once for every endpoint, with the places of its handles.
