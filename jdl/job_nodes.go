@@ -42,14 +42,21 @@ func (s *JobSet) nodes(r *jobReader) error {
 		r.failAttr("NodeInputs", "node-output", "", "NodeInputs stands in a node, not beside the Nodes")
 	}
 	hand := &handing{jobReader: r, nodes: nodes.list, after: after, left: map[string]*leaving{}, later: broughtLater(nodes.list, after)}
+	left := newBudget(r.src)
 	for i, n := range nodes.list {
 		if len(r.errs) >= maxFindings {
 			break
 		}
-		if job := s.node(hand, n, i > 0); job != nil {
-			job.setNode(n.name, after[classad.Fold(n.name)])
-			s.Jobs = append(s.Jobs, job)
+		job := s.node(hand, n, i > 0)
+		if job == nil {
+			continue
 		}
+		if left.job(); !left.spend(weight(job)) {
+			r.fail(n.ad.Pos(), "limit", "", "node %s: the jobs take more than %d MB", n.name, left.all>>20)
+			break
+		}
+		job.setNode(n.name, after[classad.Fold(n.name)])
+		s.Jobs = append(s.Jobs, job)
 	}
 	if len(r.errs) == 0 {
 		s.last(r, nodes.list)
@@ -107,9 +114,10 @@ func (s *JobSet) aborted() {
 			names = append(names, j.Node)
 		}
 	}
+	list := stringList(names)
 	for _, j := range s.Jobs {
 		if len(names) > 0 && !j.Final {
-			j.Ad.Set("AbortedBy", stringList(names))
+			j.Ad.Set("AbortedBy", list)
 		}
 	}
 }

@@ -35,8 +35,9 @@ func (s *JobSet) parametric(r *jobReader) error {
 	if len(r.errs) > 0 {
 		return r.err()
 	}
-	left, taken := &budget{maxGrowth}, map[string]bool{}
+	left, taken := newBudget(r.src), map[string]int{}
 	for i, p := range params {
+		left.job()
 		sub, err := instance(r, p, left)
 		if err != nil {
 			return err
@@ -44,6 +45,10 @@ func (s *JobSet) parametric(r *jobReader) error {
 		job, err := sub.read()
 		if err != nil {
 			return fmt.Errorf("with parameter %s: %w", p.value, err)
+		}
+		if !left.spend(weight(job)) {
+			r.failAttr("Parameters", "limit", "", "the jobs take more than %d MB", left.all>>20)
+			return r.err()
 		}
 		job.setNode(unique(taken, p.value), nil)
 		s.Jobs = append(s.Jobs, job)
@@ -55,26 +60,15 @@ func (s *JobSet) parametric(r *jobReader) error {
 	return nil
 }
 
-// unique is a name that no node has yet: values may be equal.
-func unique(taken map[string]bool, name string) string {
-	got := name
-	for n := 2; taken[classad.Fold(got)]; n++ {
-		got = fmt.Sprintf("%s-%d", name, n)
+// unique is a name that no node has yet: values may be equal. taken has the next number to try for each name that is taken.
+func unique(taken map[string]int, name string) string {
+	got, key := name, classad.Fold(name)
+	for taken[classad.Fold(got)] > 0 {
+		got = fmt.Sprintf("%s-%d", name, taken[key])
+		taken[key]++
 	}
-	taken[classad.Fold(got)] = true
+	taken[classad.Fold(got)] = max(2, taken[classad.Fold(got)])
 	return got
-}
-
-// maxGrowth bounds the bytes that placeholders may add to all jobs together.
-const maxGrowth = 512 << 20
-
-// budget counts what is left of maxGrowth.
-type budget struct{ left int }
-
-// spend reports whether n more bytes may be made.
-func (b *budget) spend(n int) bool {
-	b.left -= n
-	return b.left >= 0
 }
 
 // instance is the reader of one job of the set.
@@ -87,7 +81,7 @@ func instance(r *jobReader, p param, b *budget) (*jobReader, error) {
 	}
 	text := func(s string) string {
 		if !b.spend(p.growth(s)) {
-			sub.failAttr("Parameters", "limit", "", "the jobs take more than %d MB", maxGrowth>>20)
+			sub.failAttr("Parameters", "limit", "", "the jobs take more than %d MB", b.all>>20)
 			return s
 		}
 		return replace(s)
@@ -123,8 +117,11 @@ func normalKinds(kinds []string) []string {
 	return out
 }
 
-// growth bounds what replacing adds to a text.
+// growth bounds what replacing makes of a text; where nothing is replaced the text is shared.
 func (p param) growth(s string) int {
+	if !strings.Contains(s, paramMark) && !strings.Contains(s, "%") {
+		return 0
+	}
 	longest := max(len(p.value), len(p.index))
 	for _, v := range p.named {
 		longest = max(longest, len(v))

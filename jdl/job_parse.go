@@ -81,13 +81,13 @@ func FromRecords(file string, src []byte, ads []*classad.Ad, opts ...Option) (*J
 		return nil, &classad.Diagnostic{Severity: classad.Fatal, File: file, Code: "limit", Msg: fmt.Sprintf("more than %d jobs", maxJobs)}
 	}
 	cfg.foreign = true
-	set := &JobSet{Kind: Collection}
+	set, text := &JobSet{Kind: Collection}, string(src)
 	if len(ads) == 1 {
-		return set, set.read(newJobReader(file, string(src), cfg, ads[0]))
+		return set, set.read(newJobReader(file, text, cfg, ads[0]))
 	}
 	for i, ad := range ads {
 		one := &JobSet{}
-		if err := one.read(newJobReader(file, string(src), cfg, ad)); err != nil {
+		if err := one.read(newJobReader(file, text, cfg, ad)); err != nil {
 			return nil, err
 		}
 		for _, job := range one.Jobs {

@@ -111,9 +111,11 @@ func (r *reader) array() ([]task, int64, error) {
 	if err != nil {
 		return nil, 0, r.diagnostic(classad.Fatal, o.pos, "--array: %v", err).ShowLine(r.src)
 	}
+	all := task{least: slices.Min(list), most: slices.Max(list), step: stepOf(o.value), count: int64(len(list))}
 	out := make([]task, len(list))
 	for i, n := range list {
-		out[i] = task{n, slices.Min(list), slices.Max(list), stepOf(o.value), int64(len(list))}
+		out[i] = all
+		out[i].index = n
 	}
 	return out, limit, nil
 }

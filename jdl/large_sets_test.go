@@ -1,0 +1,77 @@
+package jdl
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"gridbroker/jdl/classad"
+	"gridbroker/testdata/testbed"
+)
+
+// Many jobs of one long text, and many of one name, are made in time that grows with their number and not with its square.
+func TestManyJobsOfOneText(t *testing.T) {
+	text := bytes.Repeat([]byte("# a long comment\n"), 300_000)
+	ads := make([]*classad.Ad, 5_000)
+	for i := range ads {
+		ad, err := classad.ReadAd("", []byte(`Executable = "/bin/true";`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ads[i] = ad
+	}
+	testbed.Within(t, 2*time.Second, 200<<20, func() {
+		set, err := FromRecords("j.xrsl", text, ads)
+		if err != nil || len(set.Jobs) != len(ads) {
+			t.Errorf("%v", err)
+		}
+	})
+	same := fmt.Sprintf(`[Executable = "/bin/true"; Parameters = {%s"x"}; Arguments = "%%s"]`, strings.Repeat(`"x", "X", "x-7", `, 6_000))
+	testbed.Within(t, 2*time.Second, 200<<20, func() {
+		set, err := ParseJobs("j.jdl", []byte(same))
+		if err != nil || len(set.Jobs) != 18_001 {
+			t.Fatalf("%v", err)
+		}
+		names := map[string]bool{}
+		for _, job := range set.Jobs {
+			names[classad.Fold(job.Node)] = true
+		}
+		if len(names) != len(set.Jobs) {
+			t.Errorf("%d names of %d jobs", len(names), len(set.Jobs))
+		}
+	})
+}
+
+// What a few lines make of many jobs by placeholders, or by what all nodes have of their set, is refused before it is much,
+// and what stands in the text may be as much as the text.
+func TestSetsThatGrow(t *testing.T) {
+	files := func(n int) string {
+		var list []string
+		for i := range n {
+			list = append(list, fmt.Sprintf(`"http://example.org/%d"`, i))
+		}
+		return strings.Join(list, ", ")
+	}
+	nodes := func(n int, one string) string { return "Nodes = {" + strings.Repeat(one+", ", n-1) + one + "};" }
+	for name, text := range map[string]string{
+		"placeholders":      `JobType = "Parametric"; Executable = "/bin/true"; Parameters = 10000; Arguments = "` + strings.Repeat("_PARAM_ ", 20_000) + `";`,
+		"placeholders of %": `[Executable = "/bin/true"; Parameters = {` + strings.Repeat(`"x", `, 30_000) + `"x"}; Arguments = "` + strings.Repeat("%s", 20_000) + `"]`,
+		"an argument":       `Type = "Collection"; Big = "` + strings.Repeat("x", 100_000) + `";` + nodes(10_000, `[Executable = "/bin/true"; Arguments = root.Big]`),
+		"inherited files":   `Type = "Collection"; InputSandbox = {` + files(5_000) + `};` + nodes(5_000, `[Executable = "/bin/true"; InputSandbox = root.InputSandbox]`),
+		"files of all":      `JobType = "Parametric"; Executable = "/bin/true"; Parameters = 10000; InputSandbox = {` + files(5_000) + `};`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			testbed.Within(t, 2*time.Second, 200<<20, func() {
+				if _, err := ParseJobs("j.jdl", []byte(text), WithDir("/")); err == nil || !strings.Contains(err.Error(), "the jobs take more than") {
+					t.Errorf("%.300v", err)
+				}
+			})
+		})
+	}
+	set, err := ParseJobs("j.jdl", []byte(`Type = "Collection";`+nodes(1_000, `[Executable = "/bin/true"; InputSandbox = {`+files(500)+`}]`)), WithDir("/"))
+	if err != nil || len(set.Jobs) != 1_000 {
+		t.Errorf("what stands in the text: %.300v", err)
+	}
+}
