@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"gridbroker/glue"
 	"gridbroker/jdl"
@@ -240,21 +239,25 @@ func (m *Match) unpublished() []Unpublished {
 		names = append(names, references(m.Job, m.Job.Rank)...)
 	}
 	var out []Unpublished
-	for i, name := range names {
-		if slices.ContainsFunc(names[:i], func(s string) bool { return strings.EqualFold(s, name) }) ||
-			strings.EqualFold(name, dataAccessCost) || m.publishes(name) {
+	seen := map[string]bool{classad.Fold(dataAccessCost): true}
+	for _, name := range names {
+		if seen[classad.Fold(name)] || m.publishes(name) {
 			continue
 		}
+		seen[classad.Fold(name)] = true
 		u := Unpublished{Name: name, Unknown: true}
 		if _, _, known := jdl.GLUEType(name); known {
 			u.Unknown = false
-		} else {
+		} else if len(out) < mostMeant {
 			u.Meant = classad.Nearest(name, jdl.GLUENames())
 		}
 		out = append(out, u)
 	}
 	return out
 }
+
+// mostMeant is for how many names that nobody publishes it is told what may be meant.
+const mostMeant = 100
 
 func (m *Match) publishes(name string) bool {
 	for _, r := range m.Resources {

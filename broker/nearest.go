@@ -90,14 +90,15 @@ func (m *Match) groups(cs []judged) map[string]*group {
 		if slices.ContainsFunc(obs, func(o obstacle) bool { return o.filter == ByView }) {
 			continue // another entry stands for it
 		}
-		key := ""
+		var key strings.Builder
 		for _, o := range obs {
-			key += o.name + "\x00"
+			key.WriteString(o.name)
+			key.WriteByte(0)
 		}
-		g := groups[key]
+		g := groups[key.String()]
 		if g == nil {
 			g = &group{obstacles: obs}
-			groups[key] = g
+			groups[key.String()] = g
 		}
 		g.resources = append(g.resources, r)
 		if len(obs) == 1 && obs[0].reason != nil && obs[0].reason.limit != "" {

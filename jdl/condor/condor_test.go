@@ -524,3 +524,42 @@ func TestClusters(t *testing.T) {
 		}
 	}
 }
+
+// Texts of a few lines that include each other, and functions that say little, are counted: neither keeps anybody busy.
+func TestTextsThatIncludeEachOther(t *testing.T) {
+	testbed.Computes(t)
+	files := fstest.MapFS{"job/i0.inc": &fstest.MapFile{Data: []byte("x = 1\n")}, "job/a.sub": &fstest.MapFile{Data: []byte("executable = /bin/true\nqueue\n")}}
+	for i := range 6 {
+		files[fmt.Sprintf("job/i%d.inc", i+1)] = &fstest.MapFile{Data: []byte(strings.Repeat(fmt.Sprintf("include : i%d.inc\n", i), 60))}
+		files[fmt.Sprintf("job/i%d.dag", i+1)] = &fstest.MapFile{Data: []byte(strings.Repeat(fmt.Sprintf("INCLUDE i%d.dag\n", i), 60))}
+	}
+	files["job/i0.dag"] = &fstest.MapFile{Data: []byte("# nothing\n")}
+	where := jdl.NewNearby("t.sub", jdl.WithRoot(files), jdl.WithDir("/job"))
+	calls := "executable = /bin/true\na = $REAL($INT($EVAL(1)))\nx = " + strings.Repeat("$(a)", 50_000) + "\narguments = " + strings.Repeat("$(x)", 300) + "\nqueue\n"
+	for name, read := range map[string]func() error{
+		"texts": func() error {
+			_, err := condor.Read("t.sub", []byte("include : i6.inc\nexecutable = /bin/true\nqueue\n"), where, func(*classad.Diagnostic) {})
+			return err
+		},
+		"texts of a DAG": func() error {
+			_, err := condor.ReadDAG("t.dag", []byte("INCLUDE i6.dag\nJOB a a.sub\n"), where, func(*classad.Diagnostic) {})
+			return err
+		},
+		"calls": func() error {
+			_, err := condor.Read("t.sub", []byte(calls), where, func(*classad.Diagnostic) {})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			testbed.Within(t, 2*time.Second, 200<<20, func() {
+				want := "2048 texts"
+				if name == "calls" {
+					want = "macros make more than 16 MB"
+				}
+				if err := read(); err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("%v", err)
+				}
+			})
+		})
+	}
+}

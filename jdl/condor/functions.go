@@ -52,11 +52,14 @@ func (p *proc) call(work function, name, text string, b *budget, depth int) (str
 	if err != nil {
 		return "", fmt.Errorf("$%s(%s): %w", name, text, err)
 	}
-	if b.left -= len(s); b.left < 0 {
+	if b.left -= len(s) + costOfCall; b.left < 0 {
 		return "", fmt.Errorf("macros make more than %d MB", maxText>>20)
 	}
 	return s, nil
 }
+
+// costOfCall is what it costs to call a function beside the length of its result.
+const costOfCall = 16
 
 // ofEnvironment is a variable of whoever submits.
 func ofEnvironment(near *jdl.Nearby, args []string) (string, error) {

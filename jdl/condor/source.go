@@ -117,14 +117,18 @@ func (p *parser) include(text string, number int) {
 	p.within(name, src, number, p.read)
 }
 
+// costOfText is what it costs to include a text beside its length: texts of a few lines may include each other as often
+// as they like.
+const costOfText = 8 << 10
+
 // within reads a text that a line includes.
 func (p *parser) within(name string, src []byte, number int, read func()) {
 	if len(p.in) > maxDepth {
 		p.fail(number, "", "more than %d texts include each other", maxDepth)
 		return
 	}
-	if p.left.left -= len(src); p.left.left < 0 {
-		p.fail(number, "", "more than %d MB are included", maxText>>20)
+	if p.left.left -= len(src) + costOfText; p.left.left < 0 {
+		p.fail(number, "", "more than %d MB, or %d texts, are included", maxText>>20, maxText/costOfText)
 		return
 	}
 	from := newSource(name, src)

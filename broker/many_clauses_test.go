@@ -1,0 +1,30 @@
+package broker_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"gridbroker/broker"
+	"gridbroker/glue"
+	"gridbroker/testdata/testbed"
+)
+
+// Why nothing matches a job of very many conditions is told in time that grows with their number.
+func TestManyClauses(t *testing.T) {
+	testbed.Computes(t)
+	var clauses []string
+	for i := range 30_000 {
+		clauses = append(clauses, fmt.Sprintf("other.A%d > 1", i))
+	}
+	job := stored(t, `Executable = "/bin/true"; Requirements = `+strings.Join(clauses, " && ")+";")
+	testbed.Within(t, 2*time.Second, 200<<20, func() {
+		p := plan(t, newBroker(), []*glue.Resource{site("a"), site("b")}, job)
+		none, ok := errors.AsType[*broker.NoMatchError](p.Jobs[0].Err)
+		if !ok || len(none.Explanation().Unpublished) != len(clauses) {
+			t.Errorf("%.300v", p.Jobs[0].Err)
+		}
+	})
+}
