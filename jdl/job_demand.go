@@ -170,7 +170,7 @@ func diracTags(r *jobReader) {
 		case low == "multiprocessor":
 		default:
 			r.warn(r.pos("Tags"), "tag", "", "Tag %q is asked for as a runtime environment: only resources that publish it match", tag)
-			r.environment("Tags", tag)
+			askEnvironment(r, "Tags", tag)
 		}
 	}
 	slots := int64(max(1, d.Slots))
@@ -339,15 +339,15 @@ func tagDemand(r *jobReader, e *classad.Call) {
 		return
 	}
 	if tag, ok := r.ad.Eval(e.Args[0], nil).Str(); ok && tag != "" {
-		r.environment("Requirements", tag)
+		askEnvironment(r, "Requirements", tag)
 	}
 }
 
 // maxEnvironments is how many runtime environments a job may ask for.
 const maxEnvironments = 1000
 
-// environment asks for a runtime environment that an attribute names.
-func (r *jobReader) environment(attr, tag string) {
+// askEnvironment asks for a runtime environment that an attribute names.
+func askEnvironment(r *jobReader, attr, tag string) {
 	d := &r.job.Demand
 	if d.RuntimeEnvironments = addOnce(d.RuntimeEnvironments, tag); len(d.RuntimeEnvironments) > maxEnvironments {
 		d.RuntimeEnvironments = d.RuntimeEnvironments[:maxEnvironments]
