@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -114,7 +115,11 @@ func wikiListen(ctx context.Context, d *deps, f wikiServeOptions) (net.Listener,
 	if path, ok := strings.CutPrefix(f.listen, "unix:"); ok {
 		network, address = "unix", abs(d, path)
 		if info, err := os.Lstat(address); err == nil && info.Mode()&os.ModeSocket != 0 {
-			if _, err := net.Dial(network, address); err != nil {
+			c, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, network, address)
+			switch {
+			case err == nil:
+				c.Close()
+			case errors.Is(err, syscall.ECONNREFUSED): // one that has too many callers says something else
 				os.Remove(address) // of a server that is no more
 			}
 		}

@@ -1,8 +1,13 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"net"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -64,5 +69,41 @@ func TestTraceOnACluster(t *testing.T) {
 	}
 	if err := submitTraced(cluster(), []maui.TraceJob{traced("a", 1, 5), traced("a", 2, 5)}, began); err == nil || !strings.Contains(err.Error(), `"a"`) {
 		t.Errorf("a job that is there twice: %v", err)
+	}
+}
+
+// TestSocketOfABusyServer: the socket of a server that has more callers than it lets in is not taken from it; that of one
+// that is no more is.
+func TestSocketOfABusyServer(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(syscall.Bind(fd, &syscall.SockaddrUnix{Name: path}), syscall.Listen(fd, 0)); err != nil {
+		t.Fatal(err)
+	}
+	for range 10 { // nobody accepts
+		c, err := net.DialTimeout("unix", path, time.Second)
+		if err != nil {
+			break
+		}
+		defer c.Close()
+	}
+	listen := func() error {
+		l, err := wikiListen(t.Context(), &deps{env: Env{Err: io.Discard}}, wikiServeOptions{listen: "unix:" + path})
+		if err == nil {
+			l.Close()
+		}
+		return err
+	}
+	if err := listen(); !errors.Is(err, syscall.EADDRINUSE) {
+		t.Errorf("beside a busy server: %v", err)
+	}
+	if err := syscall.Close(fd); err != nil {
+		t.Fatal(err)
+	}
+	if err := listen(); err != nil {
+		t.Errorf("after it: %v", err)
 	}
 }
