@@ -40,6 +40,14 @@ type errStatus struct {
 
 func (e *errStatus) Error() string { return strings.TrimSpace(e.status + " " + e.said) }
 
+// silentError is a question without an answer in its time.
+type silentError time.Duration
+
+func (e silentError) Error() string { return fmt.Sprintf("no answer within %s", time.Duration(e)) }
+
+// Is tells that it is a deadline's error.
+func (e silentError) Is(other error) bool { return other == context.DeadlineExceeded }
+
 // Get asks by GET.
 func (c *Client) Get(ctx context.Context, target, accept string) ([]byte, error) {
 	return c.Do(ctx, http.MethodGet, target, map[string]string{"Accept": accept}, "")
@@ -57,7 +65,7 @@ func (c *Client) Do(ctx context.Context, method, target string, headers map[stri
 	if timeout == 0 {
 		timeout = 3 * time.Second
 	}
-	asked, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no answer within %s", timeout))
+	asked, cancel := context.WithTimeoutCause(ctx, timeout, silentError(timeout))
 	defer cancel()
 	text, err := c.do(asked, method, target, headers, body)
 	if err != nil {
