@@ -75,7 +75,7 @@ func (f *forward) next() (*job, bool) {
 		f.m.policy.decide(f.m)
 		f.collect()
 	}
-	for len(f.started) == 0 {
+	for f.skip(); len(f.started) == 0; f.skip() {
 		switch at := f.clock.next(); {
 		case f.m.sight.blindAt(at):
 			f.see()
@@ -89,12 +89,27 @@ func (f *forward) next() (*job, bool) {
 	f.place = f.started[0]
 	f.started = f.started[1:]
 	f.given++
-	j := &f.m.jobs[f.place]
-	if j.again {
+	return &f.m.jobs[f.place], true
+}
+
+// Bounds of how often jobs start again, for each job and in all: rules by which they give way to
+// each other in turn would have no end. Then nobody gives way any more.
+const (
+	againEach = 16
+	againAll  = 64
+)
+
+// skip notes the starts, next in turn, of those that gave way and start again.
+func (f *forward) skip() {
+	for len(f.started) > 0 && f.m.jobs[f.started[0]].again {
+		j := &f.m.jobs[f.started[0]]
 		f.again = append(f.again, span{j.start, f.end(j, 0), *j})
-		return f.next()
+		f.started = f.started[1:]
+		f.given++
 	}
-	return j, true
+	if p, ok := f.m.policy.(*slurm); ok && len(f.again) > againEach*len(f.m.jobs)+againAll {
+		p.Preemption.Type = ""
+	}
 }
 
 // see begins once more, seeing farther and in the end all, and goes on behind the starts

@@ -30,6 +30,9 @@ func newSlowDoor(s *State) slowDoor {
 // job; never: that is not known yet.
 func (r *slowRunner) gates(i int) []int64 {
 	mine, list := &r.state.Jobs[i], []int64{r.state.Now.Unix()}
+	if at, ok := r.back[i]; ok {
+		return append(list, at)
+	}
 	if !mine.Begin.IsZero() {
 		list = append(list, mine.Begin.Unix())
 	}
@@ -160,6 +163,7 @@ func (r *slowRunner) enter() {
 		if !opened[j.ID] {
 			return false
 		}
+		j.limit = j.rounded(&r.p.Slurm)
 		j.since = r.eligible(&r.state.Jobs[j.ID])
 		if r.order[j.ID] = r.priority(&r.state.Jobs[j.ID]); !late(j) {
 			open = append(open, j)

@@ -228,6 +228,7 @@ func (p *slurm) wake(m *Machine) {
 	at := backfills(p, m)
 	if (preemptor{p, m}).leave() {
 		p.happened(m)
+		(preemptor{p, m}).claim()
 	}
 	if p.exempted <= m.now {
 		p.exempted = never

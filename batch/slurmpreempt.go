@@ -38,7 +38,7 @@ func (y preemptor) start(id int32) bool {
 	p, m := y.p, y.m
 	nodes, byNode := m.plan.(*nodePlan)
 	j := &m.jobs[id]
-	if !byNode || j.standing == nil || j.awaits != 0 && j.awaits >= m.now {
+	if !byNode || j.standing == nil || p.Preemption.Type == "" || j.awaits != 0 && j.awaits >= m.now {
 		return false
 	}
 	list := y.victims(j)
@@ -76,7 +76,8 @@ func (y preemptor) victims(j *job) (list []int32) {
 		if v.state != running || !j.standing.outranks(v.standing) || v.yields || !slices.ContainsFunc(v.shares, func(s share) bool { return j.Need.serves(s.node) }) {
 			continue
 		}
-		if until := v.start + int64(p.Preemption.ExemptTime/time.Second); until > m.now {
+		// nobody gives way in the second in which he starts: Slurm tries first who others give way to
+		if until := v.start + max(1, int64(p.Preemption.ExemptTime/time.Second)); until > m.now {
 			p.exempted = min(p.exempted, until)
 			continue
 		}
@@ -160,6 +161,21 @@ func (y preemptor) leave() (any bool) {
 	return any
 }
 
+// claim starts those for whom others have just left, before anybody else has what these leave:
+// who gave way may be ahead of them in the queue.
+func (y preemptor) claim() {
+	p, m := y.p, y.m
+	var list []int32
+	p.queue.each(func(e *entry) {
+		if m.jobs[e.job].awaits == m.now {
+			list = append(list, e.job)
+		}
+	})
+	for _, id := range list {
+		p.head(m, id)
+	}
+}
+
 // evict takes a running job off the machine, for good or back into the queue.
 func (y preemptor) evict(id int32) {
 	p, m := y.p, y.m
@@ -174,8 +190,10 @@ func (y preemptor) evict(id int32) {
 		return
 	}
 	j.state, j.limit, j.shares, j.start, j.planned = queued, j.Limit, nil, 0, 0
+	j.procs = int32(j.Procs) // not only what it was known to have
 	j.yields, j.again, j.After, j.gates, j.awaits, j.Begin = false, true, nil, 0, 0, m.now+requeueDelay
 	m.wait++
+	m.gates.bound(id, j)
 	m.arrive(id)
 }
 

@@ -53,7 +53,7 @@ func (s *slowPreempt) victims(j batch.Job) (list []slowHeld) {
 		if q.Priority >= s.queue(j).Priority || q.PreemptMode == "" || gone {
 			continue
 		}
-		if safe := h.from + int64(s.policy.Slurm.Preemption.ExemptTime/time.Second); safe > s.now {
+		if safe := h.from + max(1, int64(s.policy.Slurm.Preemption.ExemptTime/time.Second)); safe > s.now {
 			s.exempt = min(s.exempt, safe)
 			continue
 		}
@@ -134,6 +134,22 @@ func (s *slowPreempt) heads() {
 		} else if !s.preempt(0) {
 			s.places = places
 			return
+		}
+	}
+}
+
+// claim starts those for whom others have just left.
+func (s *slowPreempt) claim() {
+	for _, j := range slices.Clone(s.waiting) {
+		if s.awaits[j.ID] != s.now {
+			continue
+		}
+		places := s.places
+		s.places = slices.DeleteFunc(slices.Clone(places), func(h slowHeld) bool { return h.job.ID == j.ID })
+		if on := s.fit(j, s.now); on != nil {
+			s.begin(slices.IndexFunc(s.waiting, func(w batch.Job) bool { return w.ID == j.ID }), on)
+		} else {
+			s.places = places
 		}
 	}
 }
@@ -229,13 +245,17 @@ func (s *slowPreempt) run(interval int64) {
 			continue
 		}
 		s.returns()
-		tick := s.tick(interval)
+		tick, any := s.tick(interval), false
 		for _, h := range slices.Clone(s.running) {
 			if k := slices.IndexFunc(s.leaving, func(l slowHeld) bool { return l.job.ID == h.job.ID && l.to <= s.now }); k >= 0 {
 				s.leaving = slices.Delete(s.leaving, k, k+1)
 				s.evict(h.job)
 				s.happened()
+				any = true
 			}
+		}
+		if any {
+			s.claim()
 		}
 		if s.exempt <= s.now {
 			s.exempt = 1 << 60

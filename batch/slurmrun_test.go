@@ -28,6 +28,7 @@ type slowRunner struct {
 	order  []float64 // priorities as they were worked out last, by place in the state
 	story  []string
 	slowDoor
+	slowYield
 }
 
 func newSlowRun(m *Machine, s State, b Belief) *slowRunner {
@@ -38,6 +39,13 @@ func newSlowRun(m *Machine, s State, b Belief) *slowRunner {
 		r.ids[m.jobs[i].seq] = int(m.jobs[i].ID)
 	}
 	r.booked = newSlowBooked(&s, r.ids)
+	r.slowYield = slowYield{back: map[int]int64{}, leaving: map[int64]int64{}, awaits: map[int64]int64{}, exempted: never, jobs: map[int64]job{}, again: map[int64]bool{}}
+	if r.p.Preemption.Type != "" {
+		r.yield = r.preempt
+	}
+	for i := range m.jobs {
+		r.jobs[m.jobs[i].seq] = m.jobs[i]
+	}
 	for i := range m.jobs {
 		switch j := &m.jobs[i]; {
 		case j.state == running:
@@ -140,6 +148,11 @@ func (r *slowRunner) heads() {
 			all, fits = nil, on != nil
 			r.happened()
 		}
+		if !fits && r.yield != nil && r.yield(j) {
+			r.places = all
+			r.left()
+			continue
+		}
 		if r.places = all; fits {
 			j.Limit = most
 			r.begin(j, on)
@@ -184,7 +197,10 @@ func (r *slowRunner) left() {
 	r.waiting = slices.DeleteFunc(r.waiting, func(j job) bool { return gone(j.seq) })
 	r.places = slices.DeleteFunc(r.places, func(s slowStay) bool { return gone(s.seq) })
 	for _, line := range r.starts {
-		r.story = append(r.story, fmt.Sprint(r.now-r.state.Now.Unix(), " ", line))
+		var seq int64
+		if fmt.Sscanf(line, "start %d", &seq); !r.again[seq] {
+			r.story = append(r.story, fmt.Sprint(r.now-r.state.Now.Unix(), " ", line))
+		}
 	}
 	r.starts = nil
 }
@@ -237,7 +253,7 @@ func (r *slowRunner) run(until int64) {
 				end = i
 			}
 		}
-		at, pass := never, min(r.wake(), r.turns(), r.booked.next(r.woken))
+		at, pass := never, min(r.wake(), r.turns(), r.booked.next(r.woken), r.yieldsNext())
 		if end >= 0 {
 			at = r.ends[r.runs[end].seq]
 		}
@@ -252,6 +268,7 @@ func (r *slowRunner) run(until int64) {
 		r.woken = r.now
 		r.enter()
 		pass = r.wake()
+		r.leaves()
 		if r.heads(); pass <= r.now {
 			r.backfill()
 		}
@@ -262,6 +279,7 @@ func (r *slowRunner) run(until int64) {
 func (r *slowRunner) end(i int) {
 	id := r.ids[r.runs[i].seq]
 	r.ended[id] = r.now
+	delete(r.leaving, r.runs[i].seq)
 	r.runs = slices.Delete(r.runs, i, i+1)
 	r.enter()
 	r.happened()
@@ -295,11 +313,56 @@ func FuzzSlurmRun(f *testing.F) {
 type runsCompared struct {
 	charted, fine int
 	booked        bool // beside reservations
+	gives         bool // jobs give way
+	gaveWay       int
+	unlike        int // runs in which jobs give way
 }
 
 func (c *runsCompared) run(t *testing.T, seed uint64) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 71))
+	s, p := slurmScene(rng, seed)
+	if c.booked {
+		booked(rng, &s)
+	}
+	if prioritized(rng, &s, &p); c.gives {
+		s.Queues[0].MaxRunning, s.Queues[1].MaxRunning = 0, 0
+		gives(rng, &s, &p)
+	}
+	run := passing(t, s, p, seed)
+	run.m.starts = run.m.starts[:0]
+	f := Forecaster{Policy: Policy{Name: "slurm", Slurm: p}}
+	cl, err := newCluster(s, f.Policy, &f.users, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := []Belief{Estimate{}, halves{}}[seed/5%2]
+	run = cl.forward(b, nil)
+	if c.gives {
+		run.m.policy.(*slurm).near = never // no steps
+	}
+	until := s.Now.Unix() + int64(run.m.policy.(*slurm).Window.Seconds())
+	slow := newSlowRun(run.m, s, b)
+	slow.run(until)
+	c.gaveWay += len(slow.again)
+	var got []string
+	for j, ok := run.next(); ok && j.start < until; j, ok = run.next() {
+		got = append(got, fmt.Sprint(j.start-s.Now.Unix(), " start ", j.seq, j.shares))
+	}
+	if slow.charts {
+		c.charted += len(got)
+	} else {
+		c.fine += len(got)
+	}
+	if !slices.Equal(got, slow.story) && c.gives {
+		c.unlike++
+	} else if !slices.Equal(got, slow.story) {
+		t.Errorf("seed %d, charted %v, %+v: %s", seed, slow.charts, p, unlike(got, slow.story))
+	}
+}
+
+// slurmScene is a crowded cluster, and parameters.
+func slurmScene(rng *rand.Rand, seed uint64) (State, Slurm) {
 	s := crowdedState(rng, 2+rng.IntN(9), 5+rng.IntN(40))
 	if s.Reservations = nil; seed%3 == 1 {
 		part(&s)
@@ -310,36 +373,9 @@ func (c *runsCompared) run(t *testing.T, seed uint64) {
 	if seed%2 == 1 {
 		doors(rng, &s)
 	}
-	if c.booked {
-		booked(rng, &s)
-	}
 	p := slurmParameters(rng, s.Jobs)
 	p.Recent, p.Interval, p.fine, p.Builtin = rng.IntN(2) == 0, time.Duration(1+rng.IntN(120))*time.Second, rng.IntN(2) == 0, rng.IntN(12) == 0
-	prioritized(rng, &s, &p)
-	run := passing(t, s, p, seed)
-	run.m.starts = run.m.starts[:0]
-	f := Forecaster{Policy: Policy{Name: "slurm", Slurm: p}}
-	cl, err := newCluster(s, f.Policy, &f.users, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := []Belief{Estimate{}, halves{}}[seed/5%2]
-	run = cl.forward(b, nil)
-	until := s.Now.Unix() + int64(run.m.policy.(*slurm).Window.Seconds())
-	slow := newSlowRun(run.m, s, b)
-	slow.run(until)
-	var got []string
-	for j, ok := run.next(); ok && j.start < until; j, ok = run.next() {
-		got = append(got, fmt.Sprint(j.start-s.Now.Unix(), " start ", j.seq, j.shares))
-	}
-	if slow.charts {
-		c.charted += len(got)
-	} else {
-		c.fine += len(got)
-	}
-	if !slices.Equal(got, slow.story) {
-		t.Errorf("seed %d, charted %v, %+v: %s", seed, slow.charts, p, unlike(got, slow.story))
-	}
+	return s, p
 }
 
 // prioritized gives jobs priorities, ages, nodes that they name, least limits, and times before which they may not begin.

@@ -28,7 +28,8 @@ type slowPass struct {
 	starts  []string
 	small   bool // nodes with little room count: see nearby
 	booked  slowBooked
-	stays   []string // the places, as a story tells them
+	yield   func(*job) bool // starts one in place of others; nil: nobody gives way
+	stays   []string        // the places, as a story tells them
 }
 
 // slowStay is a job on nodes from a time to another.
@@ -242,6 +243,10 @@ func (s *slowPass) fine() {
 			return
 		}
 		if !s.tries(j) {
+			continue
+		}
+		if s.yield != nil && s.beside(j, s.now, j.limit) == nil && s.yield(j) {
+			started++
 			continue
 		}
 		at, nodes := s.earliest(j)
