@@ -30,7 +30,10 @@ func (c *cluster) enqueue() {
 	for i, at := range waiting {
 		ids[i] = c.stand(at)
 	}
-	slices.SortStableFunc(ids, func(a, b int32) int { return cmp.Compare(precedence(c.Machine, b), precedence(c.Machine, a)) })
+	for _, id := range ids {
+		c.jobs[id].key = -precedence(c.Machine, id)
+	}
+	slices.SortStableFunc(ids, func(a, b int32) int { return cmp.Compare(c.jobs[a].key, c.jobs[b].key) })
 	for _, linked := range []bool{true, false} { // one that is too late may let others in
 		for _, id := range ids {
 			if linked == (len(c.jobs[id].After) > 0) {
