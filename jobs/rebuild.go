@@ -40,7 +40,7 @@ func (e *RuinedError) Error() string { return fmt.Sprintf("job records %s: %v", 
 func (e *RuinedError) Unwrap() error { return e.Err }
 
 // tell makes an error of SQLite that the file is ruined one of the records, and names the file
-// where it could not be written.
+// where it could not be read or written.
 func (s *SQLite) tell(err *error) {
 	path := filepath.Join(s.dir, "jobs.db")
 	_, ruined := errors.AsType[*RuinedError](*err)
@@ -49,7 +49,7 @@ func (s *SQLite) tell(err *error) {
 	case ruined || told:
 	case sqlite.Ruined(*err):
 		*err = &RuinedError{path, *err}
-	case sqlite.Unwritable(*err):
+	case sqlite.Unwritable(*err) || sqlite.Failed(*err):
 		*err = &fileError{path, sqlite.Explain(path, *err)}
 	}
 }

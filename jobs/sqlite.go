@@ -130,7 +130,7 @@ func oneAtATime(dir string) (done func(), err error) {
 	}
 	if err != nil {
 		f.Close()
-		return nil, fmt.Errorf("lock %s: %w", f.Name(), err)
+		return nil, &lockError{f.Name(), err}
 	}
 	return func() { f.Close() }, nil
 }

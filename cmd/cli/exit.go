@@ -64,6 +64,9 @@ func remedied(err error) error {
 	if _, ok := errors.AsType[*jobs.RuinedError](err); ok {
 		return fmt.Errorf("%w\ngrid store repair keeps what can be read of them, and takes the rest from a backup: see grid store repair --help", err)
 	}
+	if jobs.NoLocks(err) {
+		return fmt.Errorf("%w\nthe file system of that directory has no locks: name one on another with --state-dir, GRID_STATE_DIR or state_dir in the settings", err)
+	}
 	if jobs.NoRoom(err) {
 		return fmt.Errorf("%w\nmake room on that disk, or in your quota; what was recorded stays, and what runs goes on: grid list", err)
 	}

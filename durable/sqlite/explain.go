@@ -35,11 +35,21 @@ func Explain(path string, err error) error {
 		}
 		defer os.Remove(f.Name())
 		defer f.Close()
-		if _, why := f.Write(make([]byte, page)); why != nil {
+		_, why = f.Write(make([]byte, page))
+		if why == nil {
+			why = f.Sync() // a quota of a server may be told only then
+		}
+		if why != nil {
 			return fmt.Errorf("%w: %w", err, why)
 		}
 	}
 	return err
+}
+
+// Failed reports whether an error is that the system did not do with a file what SQLite wanted.
+func Failed(err error) bool {
+	e, ok := errors.AsType[*driver.Error](err)
+	return ok && e.Code()&0xff == lib.SQLITE_IOERR
 }
 
 // Ruined reports whether an error is that a file is no database, or one that
