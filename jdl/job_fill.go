@@ -280,8 +280,12 @@ func environment(r *jobReader) {
 	if r.job.Dialect == DIRAC && r.has("ExecutionEnvironment") {
 		attr = "ExecutionEnvironment"
 	}
-	for _, s := range r.strs(attr) {
+	list := r.strs(attr)
+	for _, s := range list {
 		setEnv(r, attr, s)
+	}
+	if len(list) == 1 {
+		joinedVariables(r, attr, list[0])
 	}
 	if hlr := r.str("HLRLocation"); hlr != "" && !r.cfg.stored {
 		setEnv(r, "HLRLocation", "HLR_LOCATION="+hlr)
@@ -306,6 +310,17 @@ func setEnv(r *jobReader, attr, s string) {
 		literalValue(r, attr, name, value)
 	}
 }
+
+// joinedVariables warns of a text that seems to hold several settings, which are a list.
+func joinedVariables(r *jobReader, attr, s string) {
+	name, value, _ := strings.Cut(s, "=")
+	if more := laterVariable.FindStringSubmatch(value); more != nil && !r.cfg.stored && !r.cfg.foreign {
+		r.warn(r.pos(attr), "joined", `several are a list: {"A=1", "B=2"}`, "%s: %s= is part of the value of %s", attr, more[1], name)
+	}
+}
+
+// laterVariable finds what looks like another setting in a value.
+var laterVariable = regexp.MustCompile(`[;,]\s*([A-Z_][A-Z0-9_]*)=`)
 
 // literalValue warns of what a shell would have read in a value.
 func literalValue(r *jobReader, attr, name, value string) {

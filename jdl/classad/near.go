@@ -1,6 +1,9 @@
 package classad
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Nearest returns the candidate that a word was probably meant to be, or "".
 // Letters may be wrong, missing, doubled or swapped: one for every four.
@@ -18,7 +21,34 @@ func Nearest(word string, candidates []string) string {
 			best, bestDist = c, d
 		}
 	}
+	if best == "" || bestDist > 2 { // a part that is left out is likelier than that many wrong letters
+		return cmp.Or(fuller(w, candidates), best)
+	}
 	return best
+}
+
+// fuller is the candidate of which a word leaves out one part in the middle, as MaxWallTime does of MaxWallClockTime; "" when none
+// has, or several have.
+func fuller(word string, candidates []string) (only string) {
+	for _, c := range candidates {
+		more := len(c) - len(word)
+		if more <= 0 || more > len(word)/2 {
+			continue
+		}
+		low := Fold(c)
+		same := 0
+		for same < len(word) && word[same] == low[same] {
+			same++
+		}
+		if same == 0 || same == len(word) || word[same:] != low[same+more:] {
+			continue
+		}
+		if only != "" {
+			return ""
+		}
+		only = c
+	}
+	return only
 }
 
 // DidYouMean suggests the known name nearest to a wrong one, "" when none is
