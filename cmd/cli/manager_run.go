@@ -153,7 +153,7 @@ func brokerFailures(failed map[managers.ID]error, of int) error {
 		err := failed[ids[0]]
 		switch {
 		case errors.Is(err, context.Canceled):
-			err = fmt.Errorf("%d of %d jobs had not started and are withdrawn: %w", len(ids), of, err)
+			err = interrupted{fmt.Sprintf("%d of %d jobs had not started and are withdrawn", len(ids), of)}
 		case len(ids) > 1:
 			err = fmt.Errorf("%d of %d jobs, %s among them: %w", len(ids), of, slices.Min(ids), err)
 		default:

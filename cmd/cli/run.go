@@ -207,6 +207,8 @@ func runJob(ctx context.Context, d *deps, s *session, o *jobs.Outcome, f runOpti
 // unfollowed is a failure of this program when there was a job: how to go on with that.
 func unfollowed(ctx context.Context, o *jobs.Outcome, err error) error {
 	switch {
+	case ctx.Err() != nil && o.Final():
+		return interrupted{fmt.Sprintf("interrupted; job %s is %s: grid output %s", o.ID, o.State, o.ID)}
 	case !o.Final():
 		err = fmt.Errorf("%w\njob %s goes on: grid watch %s, then grid output %s", err, o.ID, o.ID, o.ID)
 	case o.ExitCode != nil:
