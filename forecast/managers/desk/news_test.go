@@ -91,6 +91,11 @@ func TestWaitersAreBounded(t *testing.T) {
 		var all []*asked
 		for i := range newsAtAll {
 			all = append(all, news(t, f, fmt.Sprint("user", i/newsAtOne), 0))
+			if i == newsAtOne-1 {
+				if q := news(t, f, "user0", 0); q.w.Code != http.StatusTooManyRequests {
+					t.Errorf("more than %d of one user wait: %d %s", newsAtOne, q.w.Code, q.w.Body)
+				}
+			}
 		}
 		for _, who := range []string{"user0", "alice"} {
 			if q := news(t, f, who, 0); q.w.Code != http.StatusTooManyRequests || q.w.Header().Get("Retry-After") != "20" {
