@@ -4,8 +4,8 @@ const (
 	// growth is what the jobs of a text may take beside what follows, in bytes.
 	growth = 64 << 20
 	// growthOfJob is what each of the first jobsThatGrow may take besides.
-	growthOfJob  = 8 << 10
-	jobsThatGrow = 32_000
+	growthOfJob  = 24 << 10
+	jobsThatGrow = 10_000
 	// growthOfText is how many times the text's own length they may take besides.
 	growthOfText = 8
 	// weightOfEntry is what an entry of a list takes beside its text.
