@@ -66,7 +66,7 @@ func TestPlacesAreClaimedAtOnce(t *testing.T) {
 			_ = cmd.Process.Signal(syscall.SIGKILL)
 			_ = cmd.Wait()
 		}()
-		time.Sleep(20 * time.Second) // its looks are far between by now
+		time.Sleep(20 * time.Second)                                                     // its looks are far between by now
 		if took := w.leaves(bob, fmt.Sprint("b", i), alice, key); took > 3*time.Second { // on a machine with much else to do
 			t.Errorf("grid %s: a place was claimed %v after the room was there", verb[0], took)
 		} else {
