@@ -115,3 +115,24 @@ func TestDeadlineLeast(t *testing.T) {
 		}
 	}
 }
+
+// TestDeadlineAhead: who waits for a job whose reservation is over, but not its deadline, goes on
+// waiting: nobody has cancelled it.
+func TestDeadlineAhead(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0).UTC()
+	jobs := []batch.Job{
+		{ID: "1", Procs: 4, Requested: time.Minute, Submitted: now, Reservation: "r", Deadline: now.Add(24 * time.Hour)},
+		{ID: "2", Procs: 1, Requested: time.Minute, Submitted: now, After: []batch.Dependency{{ID: "1", On: batch.OnEnd}}},
+	}
+	s := batch.State{Now: now, Nodes: []batch.Node{{Name: "n1", CPUs: 4, Up: true}}, Jobs: append([]batch.Job{
+		{ID: "r", Procs: 2, Requested: time.Hour, Started: now, Placed: []batch.Placement{{Node: "n1", Procs: 2}}},
+	}, jobs...), Reservations: []batch.Reservation{{Name: "r", Start: now, End: now.Add(time.Minute), Nodes: []string{"n1"}, ByName: true}}}
+	f := batch.Forecaster{Policy: batch.Policy{Name: "slurm"}}
+	out, err := f.Forecast(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := story(now, jobs, out); got != "1 refused: reservation r has no room for it before it ends, 2 refused: a job that it waits for does not start" {
+		t.Error(got)
+	}
+}
