@@ -35,7 +35,7 @@ func newServices(d *deps, c config, b *plugins.Registry, h *history.Registry) (b
 		return s, fmt.Errorf("forecasts: %w", err)
 	}
 	s.QueueLengthers, s.Forecasters = []plugins.QueueLengther{lengths}, []plugins.Forecaster{starts}
-	addBackends(&s, b, client.Breaker)
+	addBackends(&s, b, client)
 	if h != nil {
 		for i, f := range s.Forecasters {
 			s.Forecasters[i] = forecast.Corrected{Forecaster: f, Correct: h.Correct}
@@ -94,19 +94,19 @@ func subjects(entries, schemes []string) ([]ask.Subject, error) {
 }
 
 // addBackends adds what the back-ends themselves tell about their resources;
-// endpoints that do not answer are left alone for a while where there is a
-// breaker.
-func addBackends(s *broker.Services, b *plugins.Registry, breaker ask.Breaker) {
+// endpoints that do not answer are left alone for a while, as services are, where
+// there is a breaker.
+func addBackends(s *broker.Services, b *plugins.Registry, as *ask.Client) {
 	for _, back := range b.All() {
-		guard := ask.Guard{Breaker: breaker, Interfaces: back.Interfaces}
+		guard := ask.Guard{Breaker: as.Breaker, Interfaces: back.Interfaces, Timeout: as.Timeout}
 		if q, ok := back.Submitter.(plugins.QueueLengther); ok {
-			if breaker != nil {
+			if as.Breaker != nil {
 				q = guard.QueueLengther(q)
 			}
 			s.QueueLengthers = append(s.QueueLengthers, q)
 		}
 		if f, ok := back.Submitter.(plugins.Forecaster); ok {
-			if breaker != nil {
+			if as.Breaker != nil {
 				f = guard.Forecaster(f)
 			}
 			s.Forecasters = append(s.Forecasters, f)

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"sync"
 
@@ -68,12 +67,7 @@ type uploads struct {
 func (up *uploads) count(made []int) {
 	for _, i := range made {
 		for _, f := range up.s.reqs[i].Job.InputSandbox {
-			if up.total += int64(len(f.Text)); f.IsURL() || f.Text != "" {
-				continue
-			}
-			if info, err := os.Stat(f.Source); err == nil {
-				up.total += info.Size()
-			}
+			up.total += f.Size()
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"gridbroker/glue"
 	"gridbroker/jdl"
@@ -17,7 +18,8 @@ import (
 // every time: each endpoint of its interfaces has a breaker of its own.
 type Guard struct {
 	Breaker    Breaker
-	Interfaces []string // glue.Interface... of the back-end
+	Interfaces []string      // glue.Interface... of the back-end
+	Timeout    time.Duration // of one endpoint; what is ended by the caller's is no fault of its
 }
 
 // Forecaster puts the guard before a back-end's forecaster.
@@ -31,7 +33,7 @@ type guardedForecaster struct {
 }
 
 func (f guardedForecaster) Forecast(ctx context.Context, job *jdl.Job, rs []*glue.Resource) (map[string]rank.Forecast, error) {
-	return guarded(f.guard, rs, func(rs []*glue.Resource) (map[string]rank.Forecast, error) {
+	return guarded(ctx, f.guard, rs, func(ctx context.Context, rs []*glue.Resource) (map[string]rank.Forecast, error) {
 		return f.Forecaster.Forecast(ctx, job, rs)
 	})
 }
@@ -47,14 +49,14 @@ type guardedLengther struct {
 }
 
 func (q guardedLengther) QueueLengths(ctx context.Context, rs []*glue.Resource) (map[string]rank.QueueLength, error) {
-	return guarded(q.guard, rs, func(rs []*glue.Resource) (map[string]rank.QueueLength, error) {
+	return guarded(ctx, q.guard, rs, func(ctx context.Context, rs []*glue.Resource) (map[string]rank.QueueLength, error) {
 		return q.QueueLengther.QueueLengths(ctx, rs)
 	})
 }
 
 // guarded asks once per endpoint, all at once, those aside that are to be left
 // alone. Resources of other interfaces are nobody's business here.
-func guarded[T any](g Guard, rs []*glue.Resource, ask func([]*glue.Resource) (map[string]T, error)) (map[string]T, error) {
+func guarded[T any](ctx context.Context, g Guard, rs []*glue.Resource, ask func(context.Context, []*glue.Resource) (map[string]T, error)) (map[string]T, error) {
 	about := map[string][]*glue.Resource{}
 	for _, r := range rs {
 		i := slices.IndexFunc(r.Endpoints, func(e glue.Endpoint) bool { return slices.Contains(g.Interfaces, e.Interface) })
@@ -72,8 +74,14 @@ func guarded[T any](g Guard, rs []*glue.Resource, ask func([]*glue.Resource) (ma
 			continue
 		}
 		wg.Go(func() {
-			got, err := ask(rs)
-			if !errors.Is(err, context.Canceled) {
+			asked, cancel := context.WithTimeout(ctx, g.Timeout)
+			defer cancel()
+			got, err := ask(asked, rs)
+			left := ctx.Err() != nil // by whoever asked: nobody is at fault
+			if err != nil && asked.Err() != nil && !left {
+				err = fmt.Errorf("%s: %w", service, silentError(g.Timeout))
+			}
+			if err == nil || !left && !errors.Is(err, context.Canceled) {
 				g.Breaker.Done(service, err)
 			}
 			mu.Lock()
