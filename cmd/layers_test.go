@@ -37,7 +37,7 @@ var mayImport = map[string][]string{
 	"durable/sqlite":           {"durable"},
 	"glue":                     {"jdl", "foreign"},
 	"glue/packed":              {"glue"},
-	"infosys":                  {"glue", "glue/packed", "credential", "foreign"},
+	"infosys":                  {"durable", "glue", "glue/packed", "credential", "foreign"},
 	"rank":                     {"glue", "jdl"},
 	"plugins":                  {"durable", "rank", "glue", "jdl", "batch", "credential", "foreign"},
 	"plugins/":                 {"durable", "durable/sqlite", "environment", "plugins", "plugins/ask", "plugins/remote", "rank", "glue", "jdl", "batch", "infosys", "credential", "foreign"},

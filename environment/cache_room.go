@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"gridbroker/durable"
 )
 
 // A listing is what is kept of a tree besides the tree: enough to see later that nobody changed it.
@@ -230,7 +232,7 @@ func (c *Cache) discard(digest string) error {
 
 // sweep removes what unpackings of this digest that died left over; the caller has its exclusive lock.
 func sweep(c *Cache, digest string) {
-	left, _ := filepath.Glob(filepath.Join(c.sub("tmp"), hexOf(digest)+".*"))
+	left, _ := durable.Named(c.sub("tmp"), hexOf(digest)+".*")
 	for _, dir := range left {
 		removeTree(dir)
 	}

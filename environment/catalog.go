@@ -6,11 +6,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"gridbroker/durable"
 )
 
 // A Catalog is the definitions of a site, by tag.
@@ -40,7 +41,7 @@ func (n *Node) Catalog() (*Catalog, error) {
 
 // readCatalog reads a folder; own tells what the site answers for.
 func readCatalog(dir string, own func(*Definition) bool) (*Catalog, error) {
-	files, err := filepath.Glob(filepath.Join(dir, "*.toml"))
+	files, err := durable.Named(dir, "*.toml")
 	if err != nil {
 		return nil, err
 	}

@@ -59,7 +59,10 @@ func TestWhatIsNoDefinition(t *testing.T) {
 // One definition that cannot be read keeps no other from being used, and none is taken for one that is not there; of two
 // with one tag neither is used.
 func TestBrokenDefinitionsKeepNoOther(t *testing.T) {
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "[our] definitions") // a name is no pattern
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	for name, tag := range map[string]string{"a": "VEE-A", "b": "VEE-B", "twin": "vee-b", "c": "no tag"} {
 		text := fmt.Sprintf("tag = %q\nimage = \"oci:/i\"\ndigest = \"sha256:%s\"\n", tag, strings.Repeat("ab", 32))
 		if err := os.WriteFile(filepath.Join(dir, name+".toml"), []byte(text), 0o644); err != nil {

@@ -311,7 +311,7 @@ func (l Layout) prepare() error {
 
 // sweep removes what writers left over that died: nobody has it locked, or it is a day old.
 func (l Layout) sweep() {
-	left, _ := filepath.Glob(filepath.Join(l.Dir, "blobs", "sha256", newBlob+"*"))
+	left, _ := durable.Named(filepath.Join(l.Dir, "blobs", "sha256"), newBlob+"*")
 	for _, name := range left {
 		info, err := os.Lstat(name)
 		if err != nil || !info.Mode().IsRegular() || time.Since(info.ModTime()) < time.Minute { // its writer may not have locked it yet

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"gridbroker/durable"
 )
 
 // ociRuntime launches by an OCI runtime, rootless, with our program as process 1 inside. The runtime makes the namespaces
@@ -150,7 +152,7 @@ const bundleName = "grid-launch-"
 // newBundle makes one, and removes those whose launches were killed.
 func newBundle() (*bundle, error) {
 	begin := fmt.Sprintf("%s%d-", bundleName, os.Geteuid())
-	sweepBundles(filepath.Join(os.TempDir(), begin+"*"))
+	sweepBundles(os.TempDir(), begin+"*")
 	dir, err := os.MkdirTemp("", begin)
 	if err != nil {
 		return nil, err
@@ -167,8 +169,8 @@ func newBundle() (*bundle, error) {
 
 // sweepBundles removes this user's bundles that no launch holds. One that was made a moment ago has no lock yet: a
 // launch that finds its folder gone fails, and the next launcher is tried, so only old ones are touched.
-func sweepBundles(pattern string) {
-	names, _ := filepath.Glob(pattern)
+func sweepBundles(dir, pattern string) {
+	names, _ := durable.Named(dir, pattern)
 	for _, name := range names {
 		fd, err := unix.Open(name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"gridbroker/durable"
 	"gridbroker/glue"
 	"gridbroker/glue/packed"
 )
@@ -96,7 +97,7 @@ func (c *Cache) save(key string, a saved) {
 	if err != nil {
 		return
 	}
-	old, _ := filepath.Glob(filepath.Join(c.dir, "*.grid"))
+	old, _ := durable.Named(c.dir, "*.grid")
 	for _, path := range old {
 		if info, err := os.Lstat(path); err == nil && a.fetched.Sub(info.ModTime()) > cacheKeep {
 			_ = os.Remove(path)

@@ -118,7 +118,7 @@ const (
 // finish brings a Rebuild to its end, one that was killed, too: records that were made anew come to their place, and what
 // is there gets another name, its log included. It is called by whoever is alone with the directory.
 func finish(dir string, now time.Time) (aside string, err error) {
-	left, _ := filepath.Glob(filepath.Join(dir, rebuilding+"*"))
+	left, _ := durable.Named(dir, rebuilding+"*")
 	for _, temp := range left {
 		os.RemoveAll(temp)
 	}

@@ -2,12 +2,12 @@ package doctor
 
 import (
 	"context"
-	"path/filepath"
 	"slices"
 	"sync"
 
 	"gridbroker/credential"
 	"gridbroker/credential/voms"
+	"gridbroker/durable"
 )
 
 // voms reads vomses files and vomsdir, and knocks at the servers of the
@@ -33,7 +33,7 @@ func (d Doctor) voms(ctx context.Context, set *credential.Set) []credential.Find
 
 // vomsDir reads every LSC file.
 func (d Doctor) vomsDir() []credential.Finding {
-	files, _ := filepath.Glob(filepath.Join(d.Env.VOMSDir(d.Opts), "*", "*.lsc"))
+	files, _ := durable.Named(d.Env.VOMSDir(d.Opts), "*/*.lsc")
 	var fs []credential.Finding
 	for _, file := range files {
 		if _, err := voms.ReadLSC(file); err != nil {

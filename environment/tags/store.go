@@ -92,7 +92,7 @@ func (s *Store) there() error {
 
 // VOs are those that have tags here; the empty name is the site.
 func (s *Store) VOs() ([]string, error) {
-	files, err := filepath.Glob(filepath.Join(s.Dir, "vo-*.json"))
+	files, err := durable.Named(s.Dir, "vo-*.json")
 	vos := []string{""}
 	for _, f := range files {
 		vos = append(vos, strings.TrimSuffix(strings.TrimPrefix(filepath.Base(f), "vo-"), ".json"))
