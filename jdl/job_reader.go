@@ -3,6 +3,7 @@ package jdl
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"gridbroker/jdl/classad"
@@ -279,7 +280,7 @@ func (r *jobReader) wrongType(name string, want attrType) {
 			"%s: %s is no attribute of the job and has no value", name, bare)
 		return
 	}
-	r.failAttr(name, "type", typeHint(r.value(name), want), "%s must be %s, and this is %s", name, want, describe(r.value(name)))
+	r.failAttr(name, "type", typeHint(e, r.value(name), want), "%s must be %s, and this is %s", name, want, describe(r.value(name)))
 }
 
 // firstBare finds a name that stands where a string is meant.
@@ -298,10 +299,10 @@ func firstBare(e classad.Expr) (string, classad.Pos) {
 	return "", classad.Pos{}
 }
 
-func typeHint(v classad.Value, want attrType) string {
+func typeHint(e classad.Expr, v classad.Value, want attrType) string {
 	s, ok := v.Str()
 	if !ok {
-		return ""
+		return sumHint(e, v)
 	}
 	_, isNumber := readNumber(s)
 	isBool := classad.EqualFold(s, "true") || classad.EqualFold(s, "false")
@@ -309,4 +310,22 @@ func typeHint(v classad.Value, want attrType) string {
 		return "remove the quotes: " + s
 	}
 	return ""
+}
+
+// sumHint tells how texts are joined, where a sum has no value, as it has none of texts.
+func sumHint(e classad.Expr, v classad.Value) string {
+	var parts []string
+	for {
+		b, ok := e.(*classad.Binary)
+		if !ok || b.Op != classad.OpAdd {
+			break
+		}
+		parts, e = append(parts, classad.Unparse(b.Y)), b.X
+	}
+	if len(parts) == 0 || v.Kind() != classad.Error {
+		return ""
+	}
+	parts = append(parts, classad.Unparse(e))
+	slices.Reverse(parts)
+	return "+ adds numbers; texts are joined by strcat(" + strings.Join(parts, ", ") + ")"
 }

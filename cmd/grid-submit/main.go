@@ -3,13 +3,18 @@ package main
 
 import (
 	"os"
+	"slices"
 
 	"gridbroker/cmd/cli"
 )
 
 func main() {
+	args := append([]string{"submit"}, os.Args[1:]...)
+	if slices.Equal(os.Args[1:], []string{"--version"}) {
+		args = os.Args[1:] // which is the program's
+	}
 	ctx, stop := cli.Signals(os.Exit)
-	code := cli.Main(ctx, cli.OSEnv(), append([]string{"submit"}, os.Args[1:]...))
+	code := cli.Main(ctx, cli.OSEnv(), args)
 	stop()
 	os.Exit(code)
 }

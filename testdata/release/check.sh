@@ -23,6 +23,7 @@ done
 export HOME=$work/home XDG_RUNTIME_DIR=$work/home/run PATH="$root/usr/bin:$PATH"
 mkdir -p "$HOME"
 "$root/usr/bin/grid" --version
+[ "$("$root/usr/bin/grid-submit" --version)" = "$("$root/usr/bin/grid" --version)" ]
 [ "$("$root/usr/bin/grid" run -- echo from the package)" = "from the package" ]
 "$root/usr/bin/grid" --config "$root/usr/share/doc/grid/grid.toml.example" config check >/dev/null
 for want in man/man1/grid-submit.1.gz man/man1/grid-launch.1.gz man/man1/grid-deploy.1.gz doc/grid/copyright bash-completion/completions/grid zsh/vendor-completions/_grid \
