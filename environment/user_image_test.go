@@ -91,7 +91,9 @@ func TestImageOfAJobOnANode(t *testing.T) {
 	}
 	// Where users have caches of their own, the image would lie there.
 	users := n.mkdir("users", 0)
-	os.Chmod(users, 0o1777)
+	if err := os.Chmod(users, 0o777|os.ModeSticky); err != nil {
+		t.Fatal(err)
+	}
 	settings.UserCache, settings.Policy.UserRegistries = users, []string{"127.0.0.1:1"}
 	text, _ = json.Marshal(settings)
 	n.write("node.json", string(text))

@@ -51,7 +51,8 @@ func TestTurnsOnSlurm(t *testing.T) {
 	s.until("both wait in the queue", func() bool { return len(strings.Fields(waits())) == 2 })
 	s.every(time.Second, "why tells of it", func() bool {
 		out, _ := s.command("why", ids[0]).Output()
-		return strings.Contains(string(out), "in the queue of full") && strings.Contains(string(out), "its turn is expected in ")
+		said := strings.Join(strings.Fields(string(out)), " ") // whatever the width
+		return strings.Contains(said, "in the queue of full") && strings.Contains(said, "its turn is expected in ")
 	})
 	if out, err := s.slurm("scancel", locals["n1"]); err != nil { // a slot elsewhere
 		t.Fatal(err, out)

@@ -143,6 +143,14 @@ func sentence(text string) string {
 	return string(unicode.ToUpper(first)) + strings.TrimSuffix(text[size:], ".") + "."
 }
 
+// namely is what is said of a state, behind it.
+func namely(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + strings.TrimSuffix(reason, ".")
+}
+
 func because(reason string) string {
 	if reason == "" {
 		return ""
@@ -232,7 +240,7 @@ func whyThere(d *deps, o *jobs.Outcome) []string {
 	case plugins.Held:
 		out = append(out, fmt.Sprintf("It is held%s; it does not go on before that is mended. grid resubmit sends it elsewhere after grid cancel %s.", because(o.Reason), o.ID))
 	default:
-		out = append(out, fmt.Sprintf("It is %s there (%s)%s.", o.State, firstOf(o.Native, string(o.State)), because(o.Reason)))
+		out = append(out, fmt.Sprintf("It is %s there (%s)%s.", o.State, firstOf(o.Native, string(o.State)), namely(o.Reason)))
 	}
 	out = append(out, whyNotYet(d, o)...)
 	if o.Predicted > 0 && !o.Guessed {
