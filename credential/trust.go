@@ -237,7 +237,7 @@ func (t *Trust) HTTPClient(cert *X509, timeout time.Duration) *http.Client {
 func (d *Dialer) HTTPClient(timeout time.Duration) *http.Client {
 	return &http.Client{
 		Timeout: timeout,
-		Transport: ThroughProxy(lateTransport(sync.OnceValue(func() *http.Transport {
+		Transport: ThroughProxy(lateTransport(sync.OnceValue(func() *Transport {
 			return Wary(&http.Transport{DialTLSContext: d.DialTLS, Proxy: http.ProxyFromEnvironment, TLSHandshakeTimeout: handshakeTime,
 				TLSClientConfig: d.Trust.ClientConfig(d.Cert, "")})
 		}))),
@@ -251,7 +251,7 @@ func (d *Dialer) HTTPClient(timeout time.Duration) *http.Client {
 }
 
 // lateTransport is made at the first request: many clients never make one.
-type lateTransport func() *http.Transport
+type lateTransport func() *Transport
 
 func (t lateTransport) RoundTrip(r *http.Request) (*http.Response, error) { return t().RoundTrip(r) }
 

@@ -25,6 +25,7 @@ import (
 // is said again and again until nobody listens any more.
 func wireTricks() map[string][2]string {
 	const head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+	const another = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n"
 	chunked := head + "Transfer-Encoding: chunked\r\n\r\n"
 	var empty bytes.Buffer
 	z := gzip.NewWriter(&empty)
@@ -43,7 +44,8 @@ func wireTricks() map[string][2]string {
 		"packed nothing":               {head + "Content-Encoding: gzip\r\n\r\n", empty.String()},
 		"packed nothing in one part":   {head + "Content-Encoding: gzip\r\n\r\n" + empty.String()[:10], "\x00\x00\x00\xff\xff"},
 		"a bomb that nobody asked for": {head + "Content-Encoding: gzip\r\n\r\n" + empty.String()[:10], packedBlanks()},
-		"another protocol":             {"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n", "\x00\x00\x08\x06\x00\x00\x00\x00\x00xxxxxxxx"},
+		"another protocol":             {another, "\x00\x00\x08\x06\x00\x00\x00\x00\x00xxxxxxxx"},
+		"another protocol, in silence": {another, ""},
 	}
 }
 
@@ -68,11 +70,19 @@ func plays(trick [2]string) http.HandlerFunc {
 	}
 }
 
-// pour says something, and then something else for a minute at most.
+// pour says something, and then something else, or nothing more, for a minute at most.
 func pour(c net.Conn, head, part string) {
 	c.SetDeadline(time.Now().Add(time.Minute))
-	go io.Copy(io.Discard, c) // who answers pings must not wait for us
+	gone := make(chan struct{})
+	go func() { // who answers pings must not wait for us
+		defer close(gone)
+		io.Copy(io.Discard, c)
+	}()
 	_, err := io.WriteString(c, head)
+	if part == "" {
+		<-gone
+		return
+	}
 	for block := strings.Repeat(part, max(1, 64<<10/len(part))); err == nil; {
 		_, err = io.WriteString(c, block)
 	}

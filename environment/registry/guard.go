@@ -23,7 +23,7 @@ import (
 type guard struct {
 	home    string // the registry's host
 	timeout time.Duration
-	inner   *http.Transport
+	inner   *credential.Transport
 	proxies sync.Map // hosts of the site's own proxies
 }
 

@@ -19,7 +19,7 @@ const dialAttempts = 4
 
 // newTransport keeps connections, follows no proxy, and speaks HTTP/1.1, which
 // is all that A-REX knows.
-func newTransport(o Options, who *identity) *http.Transport {
+func newTransport(o Options, who *identity) *credential.Transport {
 	d := who.dialer()
 	d.Timeout, d.Attempts, d.Curve = min(o.Timeout, 10*time.Second), dialAttempts, tls.CurveP521
 	d.Wrap = func(raw net.Conn) net.Conn { return &conn{Conn: raw, stall: o.Timeout} }
