@@ -45,6 +45,7 @@ func TestFindings(t *testing.T) {
 		{`Executable = 5;`, `error type 14: Executable must be a string, and this is the number 5`},
 		{`Executable = "/bin/" + "true";`, `error type 22: Executable must be a string, and this is ERROR (+ adds numbers; texts are joined by strcat("/bin/", "true"))`},
 		{`Arguments = "a" + 1 + "c";`, `error type 45: Arguments must be a string, and this is ERROR (+ adds numbers; texts are joined by strcat("a", 1, "c"))`},
+		{`Arguments = "a" + "` + strings.Repeat("b", 1000) + `";`, `error type 41: Arguments must be a string, and this is ERROR (+ adds numbers; texts are joined by strcat(...))`},
 		{`Executable = "a\nb";`, `error bad-name 14: Executable "a\nb" holds a control character`},
 		{`ExecutableFiles = {"nothing"};`, `error not-in-sandbox 43: ExecutableFiles: "nothing" is not in the InputSandbox`},
 		{`StdOutput = "d/o"; StdError = "e/o";`, `error same-name 55: StdError "e/o" and StdOutput "d/o" have one name but are two files`},

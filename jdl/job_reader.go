@@ -314,18 +314,29 @@ func typeHint(e classad.Expr, v classad.Value, want attrType) string {
 
 // sumHint tells how texts are joined, where a sum has no value, as it has none of texts.
 func sumHint(e classad.Expr, v classad.Value) string {
-	var parts []string
+	var terms []classad.Expr
 	for {
 		b, ok := e.(*classad.Binary)
 		if !ok || b.Op != classad.OpAdd {
 			break
 		}
-		parts, e = append(parts, classad.Unparse(b.Y)), b.X
+		terms, e = append(terms, b.Y), b.X
 	}
-	if len(parts) == 0 || v.Kind() != classad.Error {
+	if len(terms) == 0 || v.Kind() != classad.Error {
 		return ""
 	}
-	parts = append(parts, classad.Unparse(e))
-	slices.Reverse(parts)
-	return "+ adds numbers; texts are joined by strcat(" + strings.Join(parts, ", ") + ")"
+	const how = "+ adds numbers; texts are joined by strcat("
+	said := how
+	for _, t := range slices.Backward(append(terms, e)) {
+		if said != how {
+			said += ", "
+		}
+		if said += classad.Unparse(t); len(said) > maxHint {
+			return how + "...)"
+		}
+	}
+	return said + ")"
 }
+
+// maxHint bounds what is said again of a text in a hint, in bytes: a description may be long.
+const maxHint = 400
