@@ -20,7 +20,7 @@ import (
 // not nil.
 func newServices(d *deps, c config, b *plugins.Registry, h *history.Registry) (broker.Services, error) {
 	within := c.Deadline.Duration * 7 / 16 // who is silent is told apart from who was asked too late: the term of all is half
-	client := &ask.Client{HTTP: ask.Bound(transport(d).Transport, named(c), func() (*credential.Trust, error) { return serviceTrust(d) }), Timeout: within}
+	client := &ask.Client{HTTP: ask.Bound(transport(d), named(c), func() (*credential.Trust, error) { return serviceTrust(d) }), Timeout: within}
 	if h != nil {
 		client.Breaker = h.Services()
 	}

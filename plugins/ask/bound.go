@@ -19,7 +19,7 @@ import (
 // the user's, whose hosts are asked wherever they are, through a proxy where
 // the environment names one. trust gives the authorities that servers are
 // believed by; nil: the system's.
-func Bound(t *http.Transport, named []string, trust func() (*credential.Trust, error)) *http.Client {
+func Bound(t *credential.Transport, named []string, trust func() (*credential.Trust, error)) *http.Client {
 	b := &bound{trust: trust}
 	for _, raw := range named {
 		if u, err := url.Parse(raw); err == nil && u.Hostname() != "" {
@@ -30,7 +30,7 @@ func Bound(t *http.Transport, named []string, trust func() (*credential.Trust, e
 	if trust != nil {
 		t.DialTLSContext = b.dialTLS
 	}
-	return &http.Client{Transport: credential.ThroughProxy(credential.Wary(t)), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &http.Client{Transport: credential.ThroughProxy(t), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
 // bound is the policy of Bound.

@@ -31,7 +31,7 @@ func TestBound(t *testing.T) {
 		t.Fatal(err)
 	}
 	ask := func(named []string, target string) error {
-		c := &Client{HTTP: Bound(http.DefaultTransport.(*http.Transport).Clone(), named, nil)}
+		c := &Client{HTTP: Bound(credential.Wary(http.DefaultTransport.(*http.Transport).Clone()), named, nil)}
 		_, err := c.Get(t.Context(), target, "*/*")
 		return err
 	}

@@ -35,7 +35,7 @@ func TestBoundTrust(t *testing.T) {
 	}
 	ours, other := serve(ca), serve(testbed.NewCA(t, "Other", time.Now(), nil))
 	get := func(named []string, url string) (string, error) {
-		c := &Client{HTTP: Bound(http.DefaultTransport.(*http.Transport).Clone(), named, trust)}
+		c := &Client{HTTP: Bound(credential.Wary(http.DefaultTransport.(*http.Transport).Clone()), named, trust)}
 		body, err := c.Get(t.Context(), url, "*/*")
 		return string(body), err
 	}
