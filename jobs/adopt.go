@@ -280,7 +280,7 @@ var oldestID = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // idTime is when an id was made.
 func idTime(id string) (time.Time, bool) {
-	if len(id) != 15 {
+	if len(id) != idLength {
 		return time.Time{}, false
 	}
 	var ms int64
@@ -289,7 +289,7 @@ func idTime(id string) (time.Time, bool) {
 		if v < 0 {
 			return time.Time{}, false
 		}
-		if i < 9 {
+		if i < timeDigits {
 			ms = ms<<5 | int64(v)
 		}
 	}
@@ -304,7 +304,7 @@ func foreignID(h plugins.Handle, submitted time.Time) string {
 	if submitted.IsZero() {
 		submitted = oldestID
 	}
-	return base32(uint64(submitted.UnixMilli()), 9) + base32(random, 6)
+	return base32(uint64(submitted.UnixMilli()), timeDigits) + base32(random, idLength-timeDigits)
 }
 
 // errAdopted is what there is to say of an adopted job whose description its

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -41,14 +42,31 @@ const (
 	parentEnd
 )
 
+// UnfoundError is what of some ids was not found, while the others were: an *IDError or a *DamagedError for each.
+type UnfoundError struct{ Errs []error }
+
+// Error implements error.
+func (e *UnfoundError) Error() string { return errors.Join(e.Errs...).Error() }
+
+// Unwrap returns all of them.
+func (e *UnfoundError) Unwrap() []error { return e.Errs }
+
 // findAll looks ids up by way of a store's own look-up.
 func findAll(ids []string, look func(w way, id string) ([]*Record, error)) ([]*Record, error) {
 	var out []*Record
-	seen := map[string]bool{}
+	var unfound []error
+	asked, seen := map[string]bool{}, map[string]bool{}
 	for _, id := range ids {
-		found, err := findOne(strings.ToLower(strings.TrimSpace(id)), look)
-		if err != nil {
+		if id = strings.ToLower(strings.TrimSpace(id)); asked[id] {
+			continue
+		}
+		asked[id] = true
+		found, err := findOne(id, look)
+		if err != nil && !ofOneID(err) {
 			return nil, err
+		}
+		if err != nil {
+			unfound = append(unfound, err)
 		}
 		for _, r := range found {
 			if !seen[r.ID] {
@@ -57,30 +75,58 @@ func findAll(ids []string, look func(w way, id string) ([]*Record, error)) ([]*R
 			}
 		}
 	}
+	if len(unfound) > 0 {
+		return out, &UnfoundError{unfound}
+	}
 	return out, nil
+}
+
+// ofOneID reports whether an error is of the id that was looked up and not of the look-up.
+func ofOneID(err error) bool {
+	_, unknown := errors.AsType[*IDError](err)
+	_, damaged := errors.AsType[*DamagedError](err)
+	return unknown || damaged
 }
 
 func findOne(id string, look func(w way, id string) ([]*Record, error)) ([]*Record, error) {
 	if len(id) < ShortestID || strings.Trim(id, alphabet) != "" {
 		return nil, &IDError{ID: id}
 	}
-	for w := whole; w <= parentEnd; w++ {
+	for w := whole; w <= lastWay(id); w++ {
 		found, err := look(w, id)
+		if err != nil && !ofOneID(err) {
+			return nil, err
+		}
+		fit := fitting(found, err)
 		many := w == parentOf || w == parentEnd
 		switch {
-		case err != nil:
-			return nil, err
-		case len(found) == 1, len(found) > 1 && many && oneParent(found):
-			return found, nil
-		case len(found) > 1:
-			e := &IDError{ID: id}
-			for _, r := range found {
-				e.Found = append(e.Found, r.ID)
-			}
-			return nil, e
+		case len(fit) == 1, len(fit) > 1 && many && oneParent(found):
+			return found, err
+		case len(fit) > 1:
+			return nil, &IDError{ID: id, Found: fit}
 		}
 	}
 	return nil, &IDError{ID: id}
+}
+
+// lastWay is the last that is worth trying: an id of full length is the end of no
+// other, and to look for ends reads all records.
+func lastWay(id string) way {
+	if len(id) >= idLength {
+		return parentOf
+	}
+	return parentEnd
+}
+
+// fitting are the ids of what was found, damaged records among them: they, too, could be meant.
+func fitting(found []*Record, err error) (ids []string) {
+	for _, r := range found {
+		ids = append(ids, r.ID)
+	}
+	if damaged, ok := errors.AsType[*DamagedError](err); ok {
+		ids = append(ids, damaged.IDs...)
+	}
+	return ids
 }
 
 func oneParent(rs []*Record) bool {

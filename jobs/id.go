@@ -10,8 +10,11 @@ import (
 // i, l, o, u. Its order is that of the bytes, so ids sort by time.
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 
-// timeDigits is how many characters of an id tell when it was made.
-const timeDigits = 9
+// timeDigits is how many characters of an id tell when it was made, idLength how many it has.
+const (
+	timeDigits = 9
+	idLength   = timeDigits + 6
+)
 
 // newIDs makes n ids of 15 characters: 9 of milliseconds since 1970 (enough
 // until the year 3084), 6 that start at random and count
@@ -22,7 +25,7 @@ func newIDs(now time.Time, n int) []string {
 	random := binary.BigEndian.Uint64(seed[:]) % (1 << 29)
 	ids := make([]string, n)
 	for i := range ids {
-		ids[i] = base32(uint64(now.UnixMilli()), timeDigits) + base32(random+uint64(i), 6)
+		ids[i] = base32(uint64(now.UnixMilli()), timeDigits) + base32(random+uint64(i), idLength-timeDigits)
 	}
 	return ids
 }

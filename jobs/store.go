@@ -36,7 +36,8 @@ type Store interface {
 	Count(ctx context.Context, q Query) (int, error)
 	// Find returns the jobs with the given ids, in that order. An id may be
 	// cut to a beginning or an end that is its alone; the id of a collection
-	// means all its jobs. An id of none or of several is an *IDError.
+	// means all its jobs. What is found comes together with an *UnfoundError
+	// where an id is of none or of several, or a record cannot be read.
 	Find(ctx context.Context, ids []string) ([]*Record, error)
 	// UnderWay lists the jobs made since a time that a back-end has or may
 	// have, by resource ID; those of which it is not known are not among them.

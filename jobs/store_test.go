@@ -143,6 +143,42 @@ func TestFindByParts(t *testing.T) {
 	}
 }
 
+// TestFindGoesOn: what is found comes with what is not; a record that cannot be read is named and could be meant by a part of its id.
+func TestFindGoesOn(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	if err := s.Add(context.Background(), records("1aaaa11", "1aaab22", "1bbb33")); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", filepath.Join(dir, "jobs.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec("UPDATE jobs SET sum = 'x' WHERE id = '1aaab22'"); err != nil {
+		t.Fatal(err)
+	}
+	for ids, want := range map[string]string{
+		"1bbb33 7777 1aaaa11":     "1bbb33 1aaaa11; no job 7777",
+		"1bbb33 1aaab22 1aaaa11":  "1bbb33 1aaaa11; the record of job 1aaab22 is damaged",
+		"1aaa 1bbb33":             "1bbb33; 1aaa could be 1aaaa11, 1aaab22",
+		"7777 1bbb33 7777 1BBB33": "1bbb33; no job 7777",
+	} {
+		found, err := s.Find(context.Background(), strings.Fields(ids))
+		if _, ok := errors.AsType[*jobs.UnfoundError](err); !ok {
+			t.Errorf("%s: %T %v", ids, err, err)
+			continue
+		}
+		var got []string
+		for _, r := range found {
+			got = append(got, r.ID)
+		}
+		if said := strings.Join(got, " ") + "; " + err.Error(); !strings.HasPrefix(said, want) || strings.Contains(said, "\n") {
+			t.Errorf("%s: %q, want %q", ids, said, want)
+		}
+	}
+}
+
 // Many processes write at once: each with its own opening of the file. No
 // change is lost.
 func TestManyWriters(t *testing.T) {

@@ -52,6 +52,9 @@ func TestListsWithDamagedRecords(t *testing.T) {
 		{"list --state done --limit 2", 0, "0 2", "1", "2 of 5 jobs"},
 		{"status --all", 0, "0 2 4", "1 3", ""},
 		{"log --all", 0, "0 2 4", "1 3", ""},
+		{"list $0 $1 $4", 5, "0 4", "1", ""},
+		{"status $3 $2", 5, "2", "3", ""},
+		{"show $1", 1, "", "1", ""},
 		{"store check", 1, "", "", ""},
 		{"clean --all --forget", 0, "0 2 4", "1 3", ""},
 		{"list", 0, "", "1 3", "no jobs"},
@@ -59,7 +62,8 @@ func TestListsWithDamagedRecords(t *testing.T) {
 		{"store check", 0, "", "", ""},
 		{"list", 0, "", "", "no jobs"},
 	} {
-		code, out, errs := atLiarIn(t, dir, l, strings.Fields(c.args)...)
+		args := strings.NewReplacer("$0", ids[0], "$1", ids[1], "$2", ids[2], "$3", ids[3], "$4", ids[4]).Replace(c.args)
+		code, out, errs := atLiarIn(t, dir, l, strings.Fields(args)...)
 		if code != c.code || !strings.Contains(errs, c.says) {
 			t.Errorf("grid %s: code %d, want %d and %q\n%s%s", c.args, code, c.code, c.says, out, errs)
 		}

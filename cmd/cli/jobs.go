@@ -108,11 +108,15 @@ func (l *lateHistory) Ended(ctx context.Context, ends []plugins.End) error {
 func jobsVerb(d *deps, cmd *cobra.Command, sel *selection, run func(context.Context) error) *cobra.Command {
 	cmd.Args, cmd.ValidArgsFunction = cobra.ArbitraryArgs, completeIDs(d)
 	cmd.RunE = func(cmd *cobra.Command, ids []string) error {
-		sel.ids, sel.verb = ids, cmd.Name()
+		sel.ids, sel.verb, sel.unfound = ids, cmd.Name(), new(bool)
 		if err := sel.meant(d.env.Now()); err != nil {
 			return usageError(err)
 		}
-		return run(cmd.Context())
+		err := run(cmd.Context())
+		if err == nil && *sel.unfound {
+			return &exitError{exitPartial, errReported}
+		}
+		return err
 	}
 	return cmd
 }

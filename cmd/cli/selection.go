@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gridbroker/foreign"
 	"gridbroker/jdl/classad"
 	"gridbroker/jobs"
 	"gridbroker/plugins"
@@ -33,6 +34,9 @@ type selection struct {
 	ids    []string // the arguments
 	live   bool     // without any: all jobs that have not ended
 	verb   string
+	// unfound is set where some of the ids name no job while others do: the verb goes
+	// on with these. nil: it does not.
+	unfound *bool
 	// first is how many of the jobs are wanted, in the order of their ids or
 	// backwards; 0: all. Only where the records' own columns choose (stored).
 	first     int
@@ -51,7 +55,8 @@ const (
 
 const selectionHelp = `Jobs are named by id, by four characters or more of its beginning or end that are
 its alone, or by the id of a collection or DAG; "-" reads ids from standard
-input, the first word of each line. Instead of ids, or to choose among them:
+input, the first word of each line. Ids that name no job, or several, are told, the
+others are done, and the exit code is 5. Instead of ids, or to choose among them:
 --all, --since, --state, --name, --at, --exit, --group, --where.`
 
 func (s *selection) register(cmd *cobra.Command) {
@@ -137,10 +142,23 @@ func namedJobs(ctx context.Context, d *deps, store jobs.Store, args []string, se
 		return nil, err
 	}
 	rs, err := store.Find(ctx, ids)
-	if err = sayDamaged(d, err); err != nil {
+	if err = sel.sayUnfound(d, len(rs), err); err != nil {
 		return nil, usageID(err)
 	}
 	return filter(jobs.Outcomes(rs), sel, d.env.Now())
+}
+
+// sayUnfound names the ids that name no job, or several, where there are others.
+func (s *selection) sayUnfound(d *deps, found int, err error) error {
+	unfound, ok := errors.AsType[*jobs.UnfoundError](err)
+	if !ok || found == 0 || s.unfound == nil {
+		return err
+	}
+	*s.unfound = true
+	for _, err := range unfound.Errs {
+		fmt.Fprintf(d.env.Err, "grid: %s\n", foreign.Message(err.Error()))
+	}
+	return nil
 }
 
 // described are the jobs of --all, --since, --state; those not ended where none was given.

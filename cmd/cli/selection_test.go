@@ -166,6 +166,48 @@ func TestSelectionsOfNamedJobs(t *testing.T) {
 	}
 }
 
+// TestUnknownIDsAmongOthers: ids that name no job, or several, are named, and every verb
+// does its work with the others; those that a part of an id could mean are left alone.
+func TestUnknownIDsAmongOthers(t *testing.T) {
+	t.Parallel()
+	dir, _, names := recorded(t)
+	byName := map[string]string{}
+	for id, name := range names {
+		byName[name] = id
+	}
+	const gone = "1zzzzzzzzzzzzzz"
+	several := byName["left"][:8] // of the same call as right
+	for _, c := range []struct{ verb, job string }{
+		{"list", "scan-1"}, {"show", "scan-1"}, {"log", "scan-1"}, {"why", "scan-1"}, {"status", "scan-1"}, {"output", "scan-1"},
+		{"watch", "scan-1"}, {"resubmit --same", "scan-2"}, {"cancel", "waits"}, {"clean --forget", "scan-1"},
+	} {
+		l := &liar{says: plugins.Status{State: plugins.Done, Native: "ended", ExitCode: glue.Some(0)}, has: []string{"o"}}
+		if c.job == "waits" || c.job == "scan-2" {
+			l.says = plugins.Status{State: plugins.Queued, Native: "PD"}
+		}
+		id, verb := byName[c.job], strings.Fields(c.verb)
+		code, out, errs := atLiarIn(t, dir, l, append(verb, gone, id, "no-id", several, id)...)
+		if code != 5 {
+			t.Errorf("grid %s: code %d\n%s%s", c.verb, code, out, errs)
+		}
+		if !strings.Contains(out+errs, id) {
+			t.Errorf("grid %s has done nothing with the job that is there:\n%s%s", c.verb, out, errs)
+		}
+		for _, said := range []string{"no job " + gone, "no job no-id", several + " could be "} {
+			if strings.Count(errs, "grid: "+said) != 1 {
+				t.Errorf("grid %s does not say %q once: %s", c.verb, said, errs)
+			}
+		}
+		if code, out, errs := atLiarIn(t, dir, l, append(verb, gone, "no-id")...); code != 2 || out != "" || !strings.Contains(errs, gone) || !strings.Contains(errs, "no-id") {
+			t.Errorf("grid %s of unknown ids alone: code %d %q %q", c.verb, code, out, errs)
+		}
+	}
+	_, text, _ := atLiarIn(t, dir, &liar{}, "list", "--all", "--jq", `.jobs | sort_by(.name)[] | .name + " " + .state + (if .cancelled then "-" else "" end)`)
+	if got, want := strings.Join(strings.Fields(text), " "), "left done other failed right done scan-2 accepted waits queued-"; got != want {
+		t.Errorf("afterwards %q, want %q", got, want)
+	}
+}
+
 // TestListsAsCSVAndColumns: what is listed for a spreadsheet has a line for each job and a
 // field for each column, whatever is in the names; sorted as was said.
 func TestListsAsCSVAndColumns(t *testing.T) {
