@@ -57,6 +57,15 @@ func TestQueue(t *testing.T) {
 		{"arguments = $(Item)\nqueue in (a b)", "a|b"},
 		{"arguments = $(x) $(Step)\nqueue 2 x in (a b)", "a 0|a 1|b 0|b 1"},
 		{"arguments = $(x)-$(y)\nqueue x,y from (\n 1 2\n# no\n 3, 4 5\n)", "1-2|3-4 5"},
+		{"arguments = $(x) $(y) $(Row)\nqueue x,y from (\n 1 2\n# no\n\n 3 4\n)", "1 2 0|1|3 4 2"}, // an empty line is a row
+		{"arguments = $(x)\nqueue x in (\n 1\n\n 3\n)", "1|3"},
+		{"arguments = $(Process)\nqueue 1 + 1", "0|1"},
+		{"arguments = $(Process)\nqueue (3 - 1)", "0|1"},
+		{"n = 3\narguments = $(Process)\nqueue $(n) * 2 / 3", "0|1"},
+		{"n = 3\narguments = $(Process)\nqueue $(n) > 2 ? 2 : 1", "0|1"},
+		{"n = 2\narguments = $(Process)\nqueue $INT(n, %d)", "0|1"},
+		{"arguments = $(Process)\nqueue 2.9", "0|1"},
+		{"arguments = $(x)$(Step)\nn = 1\nqueue $(n) + 1 x in (a b)", "a0|a1|b0|b1"},
 		{"queue arguments from (\n1 2\n3 4\n)", "1 2|3 4"}, // as condor_submit 23.9 has it
 		{"arguments = own\nx = $(y)\ny = z\nqueue arguments, x in (a, b)", "a|b"},
 		{"n = 2\narguments = $(undefined:d)$(n)\nqueue $(n)", "d2|d2"},
@@ -67,6 +76,11 @@ func TestQueue(t *testing.T) {
 		{"arguments = $(DOLLAR)(x)\nqueue", "$(x)"},
 		{"arguments = $Fp(f) $Fd(f) $Fdn(f) $Fpnx(f) $Fq(f)\nf = /a/b/c.txt\nqueue", "/a/b/ b/ b/c /a/b/c.txt /a/b/c.txt"},
 		{"arguments = $Fd(f).\nf = c.txt\nqueue", "."},
+		{"arguments = \"$Fqa(f) $Fqan(f)\"\nf = a/c d.txt\nqueue", `"a/c d.txt" "c d"`},
+		{"arguments = $Fa(f) $Fb(f) $Fpb(f) $Fdb(f)\nf = a/b/c.txt\nqueue", "a/b/c.txt a/b/c.txt a/b b"},
+		{"arguments = [$Fn(f)] [$Fx(f)]\nf = .bashrc\nqueue", "[.bashrc] []"},
+		{"arguments = $Fn(f) $Fp(f)\nf = \"a/b.txt\"\nqueue", "b a/"},
+		{"arguments = $Fn(none.txt)\nqueue", "none"},
 		{"arguments = $$ $$x US$ $5 $$(DOLLARDOLLAR)(Memory)\nqueue", "$$ $$x US$ $5 $$(Memory)"},
 	} {
 		if got := argsOf(jobs(t, "executable = /bin/x\n"+c.src)); got != c.want {
@@ -276,6 +290,9 @@ func TestErrors(t *testing.T) {
 		"executable = a\narguments = $$([1+1])\nqueue":                "replaced at match time",
 		"executable = a\narguments = $ENV(NOPE)\nqueue":               "the variable is not set",
 		"executable = a\narguments = $Fz(a)\nqueue":                   "$Fz(a) is not supported",
+		"executable = a\nqueue 3k":                                    "queue 3k is not understood",
+		"executable = a\nqueue 0x3":                                   "queue 0x3 is not understood",
+		"executable = a\nqueue 1e12":                                  "more than",
 		"executable = a\narguments = $INT2(a)\nqueue":                 "$INT2(a) is not supported",
 	} {
 		if _, err := condor.Read("t.sub", []byte(src), near(), func(*classad.Diagnostic) {}); err == nil || !strings.Contains(err.Error(), want) {

@@ -141,6 +141,9 @@ func (p *proc) macro(function, name string, b *budget, depth int) (string, error
 	case function == "":
 		return s, nil
 	case function[0] == 'F':
+		if !known && !hasDef {
+			s = name
+		}
 		if part, ok := filePart(function[1:], s); ok {
 			return part, nil
 		}
@@ -149,19 +152,26 @@ func (p *proc) macro(function, name string, b *budget, depth int) (string, error
 }
 
 // filePart is $Fpnx and the like: p the directories, d the last of them, n the
-// name without and x its ending; b takes d and x without their / and dot, q, which quotes, is left out. Letters that
-// nobody here knows are not ok.
+// name without and x its ending; b takes p, d and x without their / and dot, qa quotes for arguments; q alone, with which
+// lists of files mean other names, is left out. Letters that nobody here knows are not ok.
 func filePart(letters, s string) (part string, ok bool) {
-	letters = strings.ReplaceAll(letters, "q", "")
-	if letters == "" {
-		return s, true
+	s = unquoted(s)
+	quote := ""
+	if strings.Contains(letters, "q") && strings.Contains(letters, "a") {
+		quote = "'"
+	}
+	if letters = strings.NewReplacer("q", "", "a", "").Replace(letters); letters == "" || letters == "b" {
+		return quote + s + quote, true
 	}
 	dir, base := path.Split(s)
 	ext := path.Ext(base)
+	if ext == base { // a name that begins with its only dot
+		ext = ""
+	}
 	last, end := lastDirectory(dir), ext
 	if strings.Contains(letters, "b") {
 		letters = strings.ReplaceAll(letters, "b", "")
-		last, end = strings.TrimSuffix(last, "/"), strings.TrimPrefix(ext, ".")
+		dir, last, end = strings.TrimSuffix(dir, "/"), strings.TrimSuffix(last, "/"), strings.TrimPrefix(ext, ".")
 	}
 	for _, p := range []struct{ letter, text string }{{"p", dir}, {"d", last}, {"n", strings.TrimSuffix(base, ext)}, {"x", end}} {
 		if strings.Contains(letters, p.letter) {
@@ -169,7 +179,7 @@ func filePart(letters, s string) (part string, ok bool) {
 			letters = strings.ReplaceAll(letters, p.letter, "")
 		}
 	}
-	return part, letters == ""
+	return quote + part + quote, letters == ""
 }
 
 // lastDirectory of "a/b/" is "b/".

@@ -1,6 +1,8 @@
 package condor
 
 import (
+	"math"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -69,18 +71,42 @@ func (p *parser) newCluster() {
 	p.queued, p.program = true, program
 }
 
-// count takes a number, or an expression of numbers, off the front.
+// counting is a word of an expression of numbers: no name, and no number in the writing of others.
+var counting = regexp.MustCompile(`^(?:[0-9.]+(?:[eE][0-9]+)?|[-+*/%()<>=!?:&|\s])+$`)
+
+// count takes a number, or an expression of numbers with blanks in it or not, off the front.
 func (p *parser) count(text string) (n int, rest string, ok bool) {
 	word, rest := cutWord(text)
-	made := p.constant(word)
-	if made == "" && word != "" { // a macro that is not set
+	if word != "" && p.constant(word) == "" { // a macro that is not set
 		return 1, rest, true
 	}
-	number, ok := arithmetic(made)
-	if !ok || number != float64(int(number)) {
+	sum, rest := "", text
+	for rest != "" {
+		word, after := cutWord(rest)
+		if strings.HasPrefix(word, "$") { // a function may have blanks in it
+			word, after = cutCall(rest)
+		}
+		made := p.constant(word)
+		if !counting.MatchString(made) {
+			break
+		}
+		sum, rest = sum+" "+made, after
+	}
+	number, ok := arithmetic(strings.TrimSpace(sum))
+	if !ok || math.IsNaN(number) {
 		return 0, text, false
 	}
-	return int(number), rest, true
+	return int(min(max(number, -1), maxProcs+1)), rest, true
+}
+
+// cutCall takes a macro or function with what follows it to the next blank off the front.
+func cutCall(s string) (call, rest string) {
+	_, _, after, ok := cutMacro(s)
+	if !ok {
+		return cutWord(s)
+	}
+	more := strings.IndexAny(after+" ", " \t")
+	return s[:len(s)-len(after)+more], strings.TrimSpace(after[more:])
 }
 
 // arithmetic is the value of an expression that refers to nothing.
@@ -250,26 +276,28 @@ func words(s string) []string {
 func (p *parser) items(how, first string, number int) []string {
 	var rows []string
 	text, closed := strings.CutSuffix(strings.TrimSpace(first), ")")
-	begun := strings.TrimSpace(text) != ""
+	row := strings.TrimSpace(text) != ""
 	for {
 		switch {
 		case how != "from":
 			rows = append(rows, words(text)...)
-		case begun:
+		case row:
 			rows = append(rows, strings.TrimSpace(text))
 		}
 		if closed || len(rows) > maxProcs {
 			return rows
 		}
-		line, _, ok := p.next()
+		line, at, ok := p.next()
 		if !ok {
 			p.fail(number, "", "the list of queue is not closed by ) in a line of its own")
 			return nil
 		}
 		text, closed = line, line == ")"
-		begun = !closed && line != "" && !strings.HasPrefix(line, "#")
-		if !begun {
+		if row = !closed && !strings.HasPrefix(line, "#"); !row {
 			text = ""
+		}
+		if line == "" && how == "from" {
+			p.tell(at, "an empty line in the list of queue: HTCondor makes a job of it, too")
 		}
 	}
 }
