@@ -152,7 +152,7 @@ func checkLosses(t *testing.T, f Format, l language, j *jdl.Job, opts ...jdl.Opt
 	}
 }
 
-// same reports whether what differs means the same, as docs/jdl.md has it.
+// same reports whether what differs means the same, as docs/languages.md has it.
 func same(f Format, name string, j, again *jdl.Job, said map[string]bool) bool {
 	d, e := j.Demand, again.Demand
 	switch name {
