@@ -145,7 +145,7 @@ func (w strides) stride() {
 	y := p.yards[0]
 	y.renew(m, 0)
 	p.last, p.dirty, y.stale, p.refused = m.now, false, false, false
-	p.sort(m)
+	(sorter{p, m}).sort()
 	p.until = m.now + max(p.interval, farStep, (m.now-p.near)/p.steps)
 	w.reveal()
 	survey(m, &p.queue)

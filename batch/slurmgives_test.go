@@ -45,6 +45,35 @@ func (r *slowRunner) yields(seq, to int64) bool {
 	return over > rank
 }
 
+// pair orders those that wait, under preempt/qos, as a sort by pairs does that merges halves:
+// one of whose QOS another's names gives way is behind it, others go by priority.
+func (r *slowRunner) pair() {
+	if r.p.Preemption.Type != "qos" {
+		return
+	}
+	over := func(a, b job) bool {
+		mine, its := r.state.Jobs[a.ID].QOS, r.state.Jobs[b.ID].QOS
+		return mine != its && slices.Contains(r.p.Preemption.QOS[mine].Over, its)
+	}
+	var merged func(list []job) []job
+	merged = func(list []job) (out []job) {
+		if len(list) < 2 {
+			return list
+		}
+		a, b := merged(list[:len(list)/2]), merged(list[len(list)/2:])
+		for len(a)+len(b) > 0 {
+			if len(b) == 0 || len(a) > 0 && (over(a[0], b[0]) || !over(b[0], a[0]) && r.before(a[0], b[0]) < 0) {
+				out, a = append(out, a[0]), a[1:]
+			} else {
+				out, b = append(out, b[0]), b[1:]
+			}
+		}
+		return out
+	}
+	slices.SortFunc(r.waiting, func(a, b job) int { return compareIDs(r.state.Jobs[a.ID].ID, r.state.Jobs[b.ID].ID) })
+	r.waiting = merged(r.waiting)
+}
+
 // victims are those that may give way to a job, in order.
 func (r *slowRunner) victims(j *job) (list []slowStay) {
 	for _, v := range r.runs {
@@ -208,7 +237,7 @@ func gives(rng *rand.Rand, s *State, p *Slurm) {
 		s.Queues[1].Priority = rng.IntN(2)
 		p.Preemption.QOS = map[string]PreemptQOS{
 			"": {Priority: rng.IntN(3), Mode: mode(), GraceTime: grace()}, "q": {Priority: rng.IntN(3), Over: []string{""}, Mode: mode(), GraceTime: grace()},
-			"r": {Priority: rng.IntN(3), Over: []string{"q", ""}[rng.IntN(2):]},
+			"r": {Priority: rng.IntN(3), Over: [][]string{{"q", ""}, {""}, {"q"}}[rng.IntN(3)]},
 		}
 	}
 	for i := range s.Jobs {

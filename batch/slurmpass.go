@@ -33,6 +33,7 @@ type slurm struct {
 	refused  bool      // some job was passed over, as too many of its kind had been tried
 	tally    tally
 	charted
+	ladder
 	yielding
 }
 
@@ -66,7 +67,10 @@ func (p *slurm) lead(*Machine) {}
 // reached the greatest: the key is the priority at the end of time less that.
 func (p *slurm) enter(m *Machine, id int32) {
 	j := &m.jobs[id]
-	j.key = -p.priority(j, m.now)
+	if j.weight = p.priority(j, m.now); p.learn(j.standing) {
+		(sorter{p, m}).arrange()
+	}
+	j.key, p.moved = p.ladder.key(j), true
 	p.tally.arrays = p.tally.arrays || j.array > 0
 	j.planned, j.blocks, j.compact = never, true, true
 	j.limit = j.rounded(&p.Slurm)
@@ -156,6 +160,7 @@ func (p *slurm) left(m *Machine, id int32) {
 // take takes a job out of the queue.
 func (p *slurm) take(m *Machine, id int32) {
 	j := &m.jobs[id]
+	p.moved = true
 	p.queue.remove(j.entry(id))
 	p.lines[j.line].remove(j.entry(id))
 	y := p.yards[j.yard]
@@ -252,6 +257,7 @@ func (p *slurm) heads(m *Machine) {
 	if m.following {
 		return
 	}
+	(sorter{p, m}).untangle()
 	at, past := make([]place, len(p.lines)), 0
 	for line := p.foremost(at); line >= 0; line = p.foremost(at) {
 		e, here, _ := p.lines[line].at(at[line])
@@ -384,7 +390,7 @@ func (p *slurm) pass(m *Machine) {
 	}
 	p.last, p.dirty = m.now, false
 	p.whole(m)
-	p.sort(m)
+	(sorter{p, m}).sort()
 	if p.charts() {
 		ground{p, m, p.yards[0]}.charted()
 		return

@@ -166,6 +166,7 @@ func (y preemptor) leave() (any bool) {
 func (y preemptor) claim() {
 	p, m := y.p, y.m
 	var list []int32
+	(sorter{p, m}).untangle()
 	p.queue.each(func(e *entry) {
 		if m.jobs[e.job].awaits == m.now {
 			list = append(list, e.job)

@@ -426,6 +426,10 @@ func TestSlurmPreemption(t *testing.T) {
 		{"preempt/qos: those that the QOS names", batch.Preemption{Type: "qos", QOS: map[string]batch.PreemptQOS{
 			"high": {Over: []string{"low"}}, "low": {Mode: batch.PreemptRequeue}, "middle": {Mode: batch.PreemptRequeue},
 		}}, []batch.Job{runs("1", "middle", 10, a(4)), runs("2", "low", 10, b(4)), waits("3", "high", 4), waits("4", "middle", 4)}, "0 preempted 2, 0 started 3, 1800 started 4, 3000 started 2"},
+		{"preempt/qos: before those that give way, whatever the tiers", batch.Preemption{Type: "qos", QOS: map[string]batch.PreemptQOS{"low": {Over: []string{"high"}}}},
+			[]batch.Job{runs("1", "middle", 10, a(4), b(4)), waits("2", "high", 8), waits("3", "low", 8)}, "3000 started 3, 4800 started 2"},
+		{"preempt/qos: where three go before each other in a ring it is by a sort in halves", batch.Preemption{Type: "qos", QOS: map[string]batch.PreemptQOS{"low": {Over: []string{"firm"}}, "firm": {Over: []string{"loose"}}}},
+			[]batch.Job{runs("1", "middle", 10, a(4), b(4)), waits("2", "loose", 8), waits("3", "firm", 8), waits("4", "low", 8)}, "3000 started 2, 4800 started 4, 6600 started 3"},
 	} {
 		t.Run(v.name, func(t *testing.T) {
 			s := batch.State{Now: now, Jobs: v.jobs, Nodes: []batch.Node{{Name: "a", CPUs: 4, Up: true}, {Name: "b", CPUs: 4, Up: true}}, Queues: []batch.Queue{
@@ -494,6 +498,61 @@ func TestSlurmPreemptNodes(t *testing.T) {
 	}
 	if gaveWay < 50 {
 		t.Errorf("only %d jobs gave way", gaveWay)
+	}
+}
+
+// TestSlurmQOSRecorded: in which order the main loop of a Slurm 22.05 started twelve jobs of two
+// partitions of one node, of tiers 5 and 7, that had waited for it. The QOS a goes before b, and
+// b before c; d is beside them. Nobody gave way, as all were exempt.
+func TestSlurmQOSRecorded(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0).UTC()
+	s := batch.State{Now: now, Nodes: []batch.Node{{Name: "n1", CPUs: 8, Up: true}}, Queues: []batch.Queue{{Name: "one", Priority: 5}, {Name: "two", Priority: 7}}}
+	for _, line := range []string{
+		"149 b 607 one", "150 c 938 two", "151 a 621 one", "152 d 266 one", "153 b 735 two", "154 d 407 one",
+		"155 b 651 one", "156 d 760 one", "157 a 164 one", "158 c 799 one", "159 c 485 two", "160 d 405 two",
+	} {
+		j := batch.Job{Procs: 8, Requested: 2 * time.Minute, Submitted: now}
+		if _, err := fmt.Sscan(line, &j.ID, &j.QOS, &j.Priority, &j.Queue); err != nil {
+			t.Fatal(err)
+		}
+		s.Jobs = append(s.Jobs, j)
+	}
+	p := batch.Slurm{Preemption: batch.Preemption{Type: "qos", QOS: map[string]batch.PreemptQOS{"a": {Over: []string{"b"}}, "b": {Over: []string{"c"}}}}}
+	startsAre(t, s, p, "153 159 160 151 149 150 155 158 156 154 152 157")
+}
+
+// startsAre holds the order in which jobs start against one.
+func startsAre(t *testing.T, s batch.State, p batch.Slurm, want string) {
+	t.Helper()
+	var got []string
+	for _, line := range storyOf(t, s, batch.Policy{Name: "slurm", Slurm: p}) {
+		if id, ok := strings.CutPrefix(line[strings.Index(line, " ")+1:], "started "); ok {
+			got = append(got, id)
+		}
+	}
+	if got := strings.Join(got, " "); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// TestSlurmQOSLevels: of few QOS and of many, of which each goes before all those behind it, and
+// of which the first come last.
+func TestSlurmQOSLevels(t *testing.T) {
+	for _, n := range []int{3, 9, 10, 14} {
+		s := batch.State{Now: time.Unix(1_700_000_000, 0).UTC(), Nodes: []batch.Node{{Name: "n1", CPUs: 1, Up: true}}, Queues: []batch.Queue{{Name: "p", Priority: 65533}}}
+		p := batch.Slurm{Preemption: batch.Preemption{Type: "qos", QOS: map[string]batch.PreemptQOS{}}}
+		want, over := "", []string(nil)
+		for i := range n {
+			qos := fmt.Sprint("q", i)
+			p.Preemption.QOS[qos] = batch.PreemptQOS{Over: over}
+			over = append(slices.Clip(over), qos)
+			for k := range 2 { // of one level by priority
+				id := fmt.Sprint(100 + 2*i + k)
+				s.Jobs = append(s.Jobs, batch.Job{ID: id, Queue: "p", QOS: qos, Procs: 1, Requested: time.Minute, Submitted: s.Now, Priority: float64(4e9 - 10*float64(i) + float64(k))})
+				want = " " + id + want
+			}
+		}
+		startsAre(t, s, p, want[1:])
 	}
 }
 

@@ -103,6 +103,7 @@ func (r *slowRunner) prioritize() {
 func (r *slowRunner) sort() {
 	slices.SortFunc(r.waiting, r.before)
 	slices.SortFunc(r.parked, r.before)
+	r.pair()
 }
 
 // before compares jobs by their priorities as they were worked out last.
@@ -122,6 +123,7 @@ func (r *slowRunner) nodesOf(j *job) (nodes []int) {
 
 // heads is the main loop.
 func (r *slowRunner) heads() {
+	r.pair()
 	done, shut := map[string]bool{}, map[int]bool{}
 	for i := 0; i < len(r.waiting); {
 		j := &r.waiting[i]
@@ -212,6 +214,7 @@ func (r *slowRunner) backfill() {
 		r.prioritize()
 	}
 	r.count()
+	r.pair()
 	before := len(r.starts)
 	if r.places, r.stays = nil, nil; r.charts {
 		r.charted()
@@ -361,6 +364,7 @@ func (c *runsCompared) run(t *testing.T, seed uint64) {
 	}
 	if !slices.Equal(got, slow.story) && c.gives {
 		c.unlike++
+		t.Logf("seed %d, %+v: %s", seed, p.Preemption, unlike(got, slow.story))
 	} else if !slices.Equal(got, slow.story) {
 		t.Errorf("seed %d, charted %v, %+v: %s", seed, slow.charts, p, unlike(got, slow.story))
 	}

@@ -6,14 +6,56 @@ import "math"
 // priorities of jobs that wait, which grow with their age.
 const calcPeriod = 300
 
-// sort works out priorities and orders the jobs by them, where age counts and it is
-// time to. Places are made anew from the first job on that has another before it.
-func (p *slurm) sort(m *Machine) {
-	if p.Multifactor.Age == 0 || m.now < p.sorted+calcPeriod {
-		return
+// sorter orders the jobs that wait on a machine.
+type sorter struct {
+	p *slurm
+	m *Machine
+}
+
+// sort works out priorities, where age counts and it is time to, and orders the jobs.
+func (s sorter) sort() {
+	p, m := s.p, s.m
+	if p.Multifactor.Age > 0 && m.now >= p.sorted+calcPeriod {
+		p.sorted = m.now
+		p.queue.each(func(e *entry) { m.jobs[e.job].weight = p.priority(&m.jobs[e.job], m.now) })
+		s.repark()
+		s.arrange()
 	}
-	p.sorted = m.now
-	if p.rekey(m) {
+	s.untangle()
+}
+
+// repark works out the priorities of the jobs that are parked.
+func (s sorter) repark() {
+	p, m := s.p, s.m
+	for i := range m.queues {
+		parked := &m.queues[i].parked
+		parked.each(func(e *entry) {
+			j := &m.jobs[e.job]
+			j.key = -p.priority(j, m.now)
+			e.key = j.key
+		})
+		parked.sort()
+	}
+}
+
+// untangle orders the jobs anew where that is to be done.
+func (s sorter) untangle() {
+	if s.p.tangled && s.p.moved {
+		s.arrange()
+	}
+}
+
+// arrange orders the jobs anew. Places are made anew from the first job on that has another
+// before it.
+func (s sorter) arrange() {
+	p, m := s.p, s.m
+	p.moved = false
+	if p.tangled {
+		p.number(m, &p.queue)
+	} else {
+		p.queue.each(func(e *entry) { m.jobs[e.job].key = p.ladder.key(&m.jobs[e.job]) })
+	}
+	if s.rekey() {
 		return
 	}
 	p.queue.sort()
@@ -23,22 +65,21 @@ func (p *slurm) sort(m *Machine) {
 	for _, y := range p.yards {
 		y.pending = false // others may be left
 		y.queue.sort()
-		if n := y.ahead(&y.queue); n < len(y.held) {
+		if n := y.ahead(&y.queue); n < len(y.held) && !p.sparing() { // else all are, by the next pass
 			y.renew(m, n)
 		}
 	}
 }
 
-// rekey works out the priorities and tells whether the order is still right; where
-// it is not, the lists are to be sorted.
-func (p *slurm) rekey(m *Machine) bool {
+// rekey takes the keys of the jobs over into the lists and tells whether their order is
+// still right; where it is not, they are to be sorted.
+func (s sorter) rekey() bool {
+	p, m := s.p, s.m
 	last, right := entry{key: math.Inf(-1)}, true
 	for _, b := range p.queue.blocks {
 		for i := range b.jobs {
 			e := &b.jobs[i]
-			j := &m.jobs[e.job]
-			j.key = -p.priority(j, m.now)
-			e.key = j.key
+			e.key = m.jobs[e.job].key
 			right = right && !last.after(e)
 			last = *e
 		}
@@ -49,12 +90,6 @@ func (p *slurm) rekey(m *Machine) bool {
 	}
 	for _, y := range p.yards {
 		y.queue.each(again)
-	}
-	for i := range m.queues {
-		parked := &m.queues[i].parked
-		parked.each(func(e *entry) { m.jobs[e.job].key = -p.priority(&m.jobs[e.job], m.now) })
-		parked.each(again)
-		parked.sort()
 	}
 	return right
 }

@@ -13,6 +13,7 @@ type job struct {
 	Task
 	seq      int64   // order of submission
 	key      float64 // order of priority, smallest first; equal ones by seq
+	weight   float64 // priority as Slurm has worked it out last
 	limit    int64
 	procs    int32
 	state    jobState
