@@ -55,7 +55,8 @@ func (y preemptor) start(id int32) bool {
 			at = max(at, y.yield(v))
 		}
 	}
-	if p.yards[j.yard].stale = true; at > m.now {
+	yard := p.yards[j.yard]
+	if yard.stale, yard.front = true, nil; at > m.now { // others may start earlier than was known
 		j.awaits = at
 		return false
 	}
@@ -63,7 +64,7 @@ func (y preemptor) start(id int32) bool {
 	j.limit, j.blocks = j.Limit, false
 	hold(m.plan, j, m.now, shares, j.limit)
 	m.begin(id)
-	p.yards[j.yard].takes(m, id)
+	yard.takes(m, id)
 	return true
 }
 
