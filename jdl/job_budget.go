@@ -1,5 +1,7 @@
 package jdl
 
+import "gridbroker/jdl/classad"
+
 const (
 	// growth is what the jobs of a text may take beside what follows, in bytes.
 	growth = 64 << 20
@@ -10,6 +12,8 @@ const (
 	growthOfText = 8
 	// weightOfEntry is what an entry of a list takes beside its text.
 	weightOfEntry = 128
+	// weightOfPart is what a part of an expression takes that a job has by its set: each job reads it anew.
+	weightOfPart = 64
 )
 
 // budget is the bytes that the jobs of one text may still take: a few lines with placeholders, or with what all nodes have of
@@ -34,7 +38,25 @@ func (b *budget) spend(n int) bool {
 	return b.left >= 0
 }
 
-// weight is about what the texts of a job take, in bytes.
+// over tells that the jobs of a parametric description are too much.
+func (b *budget) over(r *jobReader) error {
+	r.failAttr("Parameters", "limit", "", "the jobs take more than %d MB", b.all>>20)
+	return r.err()
+}
+
+// parts counts what an expression is made of; an attribute is as much as two of these.
+func parts(e classad.Expr) (n int) {
+	classad.Walk(e, func(e classad.Expr) bool {
+		if sub, is := e.(*classad.Ad); is {
+			n += 2 * len(sub.Attrs())
+		}
+		n++
+		return true
+	})
+	return n
+}
+
+// weight is about what a job takes beside its record, in bytes.
 func weight(j *Job) (n int) {
 	for _, list := range [][]string{j.Args, j.PrologueArgs, j.EpilogueArgs, j.Significant, j.InputData} {
 		for _, s := range list {
@@ -51,6 +73,9 @@ func weight(j *Job) (n int) {
 	}
 	for _, f := range j.OutputSandbox {
 		n += 2*weightOfEntry + len(f.Name)
+	}
+	if j.Dialect == DIRAC { // places, which are in the record once more
+		n += weightOfPart * parts(j.Requirements)
 	}
 	return n + len(j.Name) + len(j.Executable) + len(j.StdInput) + len(j.StdOutput) + len(j.StdError)
 }

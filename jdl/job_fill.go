@@ -75,7 +75,7 @@ func checkType(r *jobReader, def *attrDef) {
 // unknown warns of a name that is nearly one we know, unless an expression
 // of the job uses it.
 func unknown(r *jobReader, a classad.Attr) {
-	if r.unknown++; r.cfg.stored || len(r.job.Warnings) >= maxFindings || r.unknown > maxUnknown {
+	if *r.cfg.unknown++; r.cfg.stored || len(r.job.Warnings) >= maxFindings || *r.cfg.unknown > maxUnknown {
 		return
 	}
 	if r.refs == nil {

@@ -11,6 +11,7 @@ import (
 // handing finds what the nodes of a DAG take from each other.
 type handing struct {
 	*jobReader // of the DAG
+	budget     *budget
 	nodes      []node
 	after      map[string][]string // names of the nodes before a node, by folded name
 	index      map[string]int      // of nodes, by folded name; made when first needed

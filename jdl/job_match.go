@@ -87,7 +87,7 @@ func (r *jobReader) matchExpr(name string) (classad.Expr, bool) {
 func fixedExpr(r *jobReader, text string) classad.Expr {
 	e, err := classad.ParseExpr("", []byte(text))
 	if err != nil {
-		r.errs = append(r.errs, fmt.Errorf("default expression %s: %w", text, err))
+		r.errs = append(r.errs, fmt.Errorf("default expression %.200s: %w", text, err))
 		return classad.NewLiteral(classad.BoolValue(true))
 	}
 	return e

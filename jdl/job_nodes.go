@@ -41,19 +41,20 @@ func (s *JobSet) nodes(r *jobReader) error {
 	if r.has("NodeInputs") {
 		r.failAttr("NodeInputs", "node-output", "", "NodeInputs stands in a node, not beside the Nodes")
 	}
-	hand := &handing{jobReader: r, nodes: nodes.list, after: after, left: map[string]*leaving{}, later: broughtLater(nodes.list, after)}
 	left := newBudget(r.src)
+	hand := &handing{jobReader: r, budget: left, nodes: nodes.list, after: after, left: map[string]*leaving{}, later: broughtLater(nodes.list, after)}
 	for i, n := range nodes.list {
 		if len(r.errs) >= maxFindings {
 			break
 		}
+		left.job()
 		job := s.node(hand, n, i > 0)
-		if job == nil {
-			continue
-		}
-		if left.job(); !left.spend(weight(job)) {
+		if left.left < 0 || job != nil && !left.spend(weight(job)) {
 			r.fail(n.ad.Pos(), "limit", "", "node %s: the jobs take more than %d MB", n.name, left.all>>20)
 			break
+		}
+		if job == nil {
+			continue
 		}
 		job.setNode(n.name, after[classad.Fold(n.name)])
 		s.Jobs = append(s.Jobs, job)
@@ -141,7 +142,7 @@ func (j *Job) setAfter(names []string) {
 	}
 }
 
-// node reads one node's job; nil after an error, which the reader of the DAG has then.
+// node reads one node's job; nil after an error, which the reader of the DAG has then, and where the budget is spent.
 func (s *JobSet) node(hand *handing, n node, quiet bool) *Job {
 	r := hand.jobReader
 	sub, err := nodeReader(r, n)
@@ -154,6 +155,9 @@ func (s *JobSet) node(hand *handing, n node, quiet bool) *Job {
 		return nil
 	}
 	inherit(sub, r)
+	if !hand.roomFor(sub, n) {
+		return nil
+	}
 	sub.cfg.later = hand.later[classad.Fold(n.name)]
 	hand.take(sub, n)
 	job, err := sub.read()
@@ -165,6 +169,17 @@ func (s *JobSet) node(hand *handing, n node, quiet bool) *Job {
 		job.Warnings = slices.DeleteFunc(job.Warnings, func(d *classad.Diagnostic) bool { return d.File == r.file && standsAt(r.ad.Attrs(), d.Pos) }) // the first node has said it
 	}
 	return job
+}
+
+// roomFor counts what a node has of the set, or of a file that others may have too; its own words are as much as the text.
+func (h *handing) roomFor(sub *jobReader, n node) bool {
+	of := weightOfPart * parts(sub.ad)
+	if sub.parent != nil {
+		of += len(sub.src)
+	} else {
+		of -= weightOfPart * parts(n.ad)
+	}
+	return h.budget.spend(max(0, of))
 }
 
 // standsAt tells whether one of some attributes, or its value, stands at a place of their text.

@@ -33,6 +33,7 @@ type jobConfig struct {
 	node    bool // the record is a node's
 	later   bool // input files need not be here yet
 	stored  bool // the text is Job.Text's: nothing to fill in, no files to look at
+	unknown *int // attributes of the record, and of those that are made of it, that are none of ours
 }
 
 func newJobConfig(opts []Option) jobConfig {

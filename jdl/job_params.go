@@ -42,13 +42,15 @@ func (s *JobSet) parametric(r *jobReader) error {
 		if err != nil {
 			return err
 		}
+		if !left.spend(weightOfPart * parts(sub.ad)) {
+			return left.over(r)
+		}
 		job, err := sub.read()
 		if err != nil {
 			return fmt.Errorf("with parameter %s: %w", p.value, err)
 		}
 		if !left.spend(weight(job)) {
-			r.failAttr("Parameters", "limit", "", "the jobs take more than %d MB", left.all>>20)
-			return r.err()
+			return left.over(r)
 		}
 		job.setNode(unique(taken, p.value), nil)
 		s.Jobs = append(s.Jobs, job)
@@ -81,7 +83,7 @@ func instance(r *jobReader, p param, b *budget) (*jobReader, error) {
 	}
 	text := func(s string) string {
 		if !b.spend(p.growth(s)) {
-			sub.failAttr("Parameters", "limit", "", "the jobs take more than %d MB", b.all>>20)
+			_ = b.over(sub)
 			return s
 		}
 		return replace(s)

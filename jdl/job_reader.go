@@ -25,7 +25,6 @@ type jobReader struct {
 	absent   map[string]bool   // last parts of the input files that cannot be had
 	outNames map[string]string // output file of each base name
 	refs     map[string]bool   // names the record's expressions use, folded; made when first needed
-	unknown  int               // attributes that are none of ours
 
 	parent    *jobReader     // of a node whose text is another one; nil: none
 	own       []classad.Attr // what such a node says itself
@@ -36,10 +35,13 @@ type jobReader struct {
 const maxFindings = 100
 
 // maxUnknown bounds the unknown attributes for which a known one is sought that
-// is nearly the same.
+// is nearly the same, in all jobs that are made of a record.
 const maxUnknown = 10_000
 
 func newJobReader(file, src string, cfg jobConfig, ad *classad.Ad) *jobReader {
+	if cfg.unknown == nil {
+		cfg.unknown = new(int)
+	}
 	return &jobReader{
 		file: file, src: src, cfg: cfg, dir: cfg.baseDir(file), ad: ad.Clone(),
 		job: &Job{File: file, FuzzyFactor: 1}, bad: map[string]bool{},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"gridbroker/jdl/classad"
@@ -54,17 +55,28 @@ func TestSetsThatGrow(t *testing.T) {
 		}
 		return strings.Join(list, ", ")
 	}
+	sites := strings.Repeat(`"LCG.A.ch", `, 20_000) + `"x"`
+	var names strings.Builder
+	for i := range 5_000 {
+		fmt.Fprintf(&names, "Unknown%d = 1; ", i)
+	}
 	nodes := func(n int, one string) string { return "Nodes = {" + strings.Repeat(one+", ", n-1) + one + "};" }
+	disk := fstest.MapFS{"node.jdl": {Data: []byte(`Executable = "/bin/true"; Note = "` + strings.Repeat("x", 15_000_000) + `";`)}}
 	for name, text := range map[string]string{
 		"placeholders":      `JobType = "Parametric"; Executable = "/bin/true"; Parameters = 10000; Arguments = "` + strings.Repeat("_PARAM_ ", 20_000) + `";`,
 		"placeholders of %": `[Executable = "/bin/true"; Parameters = {` + strings.Repeat(`"x", `, 30_000) + `"x"}; Arguments = "` + strings.Repeat("%s", 20_000) + `"]`,
 		"an argument":       `Type = "Collection"; Big = "` + strings.Repeat("x", 100_000) + `";` + nodes(10_000, `[Executable = "/bin/true"; Arguments = root.Big]`),
 		"inherited files":   `Type = "Collection"; InputSandbox = {` + files(5_000) + `};` + nodes(5_000, `[Executable = "/bin/true"; InputSandbox = root.InputSandbox]`),
+		"places":            `Executable = "/bin/true"; Parameters = 1000; Site = {` + sites + `}; BannedSite = {` + sites + `};`,
+		"clauses":           `JobType = "Parametric"; Executable = "/bin/true"; Parameters = 10000; Requirements = ` + strings.Repeat("other.GlueCEStateFreeCPUs > 1 && ", 5_000) + `true;`,
+		"names":             `Type = "Collection"; ` + names.String() + nodes(10_000, `[Executable = "/bin/true"]`),
+		"names of a sweep":  `JobType = "Parametric"; Executable = "/bin/true"; Parameters = 10000; ` + names.String(),
+		"a file":            `Type = "Collection"; ` + nodes(2_000, `[File = "node.jdl"]`),
 		"files of all":      `JobType = "Parametric"; Executable = "/bin/true"; Parameters = 10000; InputSandbox = {` + files(5_000) + `};`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			testbed.Within(t, 2*time.Second, 200<<20, func() {
-				if _, err := ParseJobs("j.jdl", []byte(text), WithDir("/")); err == nil || !strings.Contains(err.Error(), "the jobs take more than") {
+				if _, err := ParseJobs("j.jdl", []byte(text), WithDir("/"), WithRoot(disk)); err == nil || !strings.Contains(err.Error(), "the jobs take more than") {
 					t.Errorf("%.300v", err)
 				}
 			})
