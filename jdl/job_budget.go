@@ -13,7 +13,9 @@ const (
 	// weightOfEntry is what an entry of a list takes beside its text.
 	weightOfEntry = 128
 	// weightOfPart is what a part of an expression takes that a job has by its set: each job reads it anew.
-	weightOfPart = 64
+	// As many as any job has are not counted.
+	weightOfPart  = 64
+	partsOfAnyJob = 250
 )
 
 // budget is the bytes that the jobs of one text may still take: a few lines with placeholders, or with what all nodes have of
@@ -56,6 +58,9 @@ func parts(e classad.Expr) (n int) {
 	return n
 }
 
+// shared is what so many parts take that a job has by its set.
+func shared(parts int) int { return weightOfPart * max(0, parts-partsOfAnyJob) }
+
 // weight is about what a job takes beside its record, in bytes.
 func weight(j *Job) (n int) {
 	for _, list := range [][]string{j.Args, j.PrologueArgs, j.EpilogueArgs, j.Significant, j.InputData} {
@@ -75,7 +80,7 @@ func weight(j *Job) (n int) {
 		n += 2*weightOfEntry + len(f.Name)
 	}
 	if j.Dialect == DIRAC { // places, which are in the record once more
-		n += weightOfPart * parts(j.Requirements)
+		n += shared(parts(j.Requirements))
 	}
 	return n + len(j.Name) + len(j.Executable) + len(j.StdInput) + len(j.StdOutput) + len(j.StdError)
 }

@@ -173,13 +173,10 @@ func (s *JobSet) node(hand *handing, n node, quiet bool) *Job {
 
 // roomFor counts what a node has of the set, or of a file that others may have too; its own words are as much as the text.
 func (h *handing) roomFor(sub *jobReader, n node) bool {
-	of := weightOfPart * parts(sub.ad)
 	if sub.parent != nil {
-		of += len(sub.src)
-	} else {
-		of -= weightOfPart * parts(n.ad)
+		return h.budget.spend(len(sub.src) + shared(parts(sub.ad)))
 	}
-	return h.budget.spend(max(0, of))
+	return h.budget.spend(shared(parts(sub.ad) - parts(n.ad)))
 }
 
 // standsAt tells whether one of some attributes, or its value, stands at a place of their text.

@@ -42,7 +42,7 @@ func (s *JobSet) parametric(r *jobReader) error {
 		if err != nil {
 			return err
 		}
-		if !left.spend(weightOfPart * parts(sub.ad)) {
+		if !left.spend(shared(parts(sub.ad))) {
 			return left.over(r)
 		}
 		job, err := sub.read()

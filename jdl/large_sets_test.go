@@ -82,6 +82,11 @@ func TestSetsThatGrow(t *testing.T) {
 			})
 		})
 	}
+	many := `JobType = "Parametric"; Executable = "/bin/true"; Arguments = "_PARAM_"; Parameters = 20000; Environment = {"A=1", "B=2"}; RunTimeEnvironment = {"A", "B"};
+		OutputSandbox = {"a", "b"}; InputSandbox = {` + files(5) + `}; Requirements = ` + strings.Repeat("other.GlueCEStateFreeCPUs > 1 && ", 20) + `true;`
+	if set, err := ParseJobs("j.jdl", []byte(many), WithDir("/")); err != nil || len(set.Jobs) != 20_000 {
+		t.Errorf("an ordinary sweep: %.300v", err)
+	}
 	set, err := ParseJobs("j.jdl", []byte(`Type = "Collection";`+nodes(1_000, `[Executable = "/bin/true"; InputSandbox = {`+files(500)+`}]`)), WithDir("/"))
 	if err != nil || len(set.Jobs) != 1_000 {
 		t.Errorf("what stands in the text: %.300v", err)
