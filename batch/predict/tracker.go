@@ -38,19 +38,34 @@ func (t *Tracker) Look(s batch.State, ended []batch.Ending) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := s.Now.Unix()
-	there := make(map[string]bool, len(s.Jobs))
+	waiting := 0 // of those that were promised a start
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
-		there[j.ID] = true
 		_, promised := t.model.Promised(j.ID)
 		switch {
 		case promised && !j.Started.IsZero():
 			t.model.Started(j.ID, j.Started.Unix())
 		case promised && (j.Held || j.Begin.Unix() > now):
 			t.model.Left(j.ID, now)
-		case !promised && t.new(j):
+		case promised:
+			waiting++
+		case t.new(j):
 			t.known(j)
 		}
+	}
+	if waiting < len(t.model.open) {
+		t.missing(s, ended)
+	}
+	t.model.Advance(now)
+	t.justStarted(s)
+	t.seen = now
+}
+
+// missing takes in those of which a start was promised, and that a look does not show.
+func (t *Tracker) missing(s batch.State, ended []batch.Ending) {
+	there := make(map[string]bool, len(s.Jobs))
+	for i := range s.Jobs {
+		there[s.Jobs[i].ID] = true
 	}
 	starts := make(map[string]int64, len(ended))
 	for _, e := range ended {
@@ -65,9 +80,6 @@ func (t *Tracker) Look(s batch.State, ended []batch.Ending) {
 			t.model.Left(id, t.seen)
 		}
 	}
-	t.model.Advance(now)
-	t.justStarted(s)
-	t.seen = now
 }
 
 // new tells whether a running job has started since the last look.

@@ -282,12 +282,13 @@ func (a *Agent) news(s batch.State, f *batch.Forecast) (*wire.Delta, *published)
 	now := a.Now()
 	was := a.known
 	if was == nil { // what the other side has is not known: all is news
-		was = &published{}
+		was = &published{jobs: newToldJobs()}
 	}
-	next := &published{set: was.set.Clone(), queues: queues(s), load: localLoad(s, begunNow(bookedNow(a), s, now))}
+	next := &published{set: was.set.Clone(), jobs: was.jobs, queues: queues(s), load: localLoad(s, begunNow(bookedNow(a), s, now))}
 	slots := hold(freeSlots(a, s, f), &next.set, now.Unix())
 	d := next.set.Diff(slots)
-	next.schedule(d, was, local(a, s, f, was.jobs))
+	d.Jobs, d.JobsGone = local(a, s, f, next.jobs)
+	next.put, next.left = d.Jobs, d.JobsGone
 	if !slices.Equal(next.queues, was.queues) {
 		d.Queues = next.queues
 	}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"slices"
 	"time"
 
 	"gridbroker/batch"
@@ -70,16 +71,20 @@ func (l *loss) recall(before *loss) {
 
 // losing tells how many local jobs wait, and how many of them do so for guests.
 func losing(s batch.State, f *batch.Forecast, booked []wire.Booking, by batch.Policy) (waiting, lost float64, err error) {
-	alone, guests := withoutGuests(s, booked)
-	wide := map[string]int{}
-	for i := range alone.Jobs {
-		if j := &alone.Jobs[i]; waits(j, s.Now) {
+	mark, _, running := guests(s, booked)
+	for i := range s.Jobs {
+		if (mark == nil || !mark[i]) && waits(&s.Jobs[i], s.Now) {
 			waiting++
-			wide[j.ID] = j.Procs
 		}
 	}
-	if guests == 0 || waiting == 0 {
+	if running == 0 || waiting == 0 {
 		return waiting, 0, nil
+	}
+	alone, wide := without(s, mark), map[string]int{}
+	for i := range alone.Jobs {
+		if j := &alone.Jobs[i]; waits(j, s.Now) {
+			wide[j.ID] = j.Procs
+		}
 	}
 	live, err := (&batch.Forecaster{Policy: by, Belief: batch.Estimate{}}).Live(alone)
 	if err != nil {
@@ -106,36 +111,48 @@ func waits(j *batch.Job, now time.Time) bool {
 	return j.Started.IsZero() && !j.Held && len(j.After) == 0 && !j.Begin.After(now)
 }
 
-// withoutGuests is a state without the jobs that came for bookings, and how many of
-// those run.
-func withoutGuests(s batch.State, booked []wire.Booking) (alone batch.State, running int) {
+// guests marks the jobs of a state that came for bookings, nil: none, and counts how many of those
+// wait and run.
+func guests(s batch.State, booked []wire.Booking) (mark []bool, waiting, running int) {
+	if len(booked) == 0 {
+		return nil, 0, 0
+	}
 	open := map[int][]*wire.Booking{}
 	for i := range booked {
 		b := &booked[i]
 		open[int(b.Procs)] = append(open[int(b.Procs)], b)
 	}
-	alone = s
-	alone.Jobs = make([]batch.Job, 0, len(s.Jobs))
+	mark = make([]bool, len(s.Jobs))
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
-		k, list := -1, open[j.Procs]
-		for n, b := range list {
-			if j.Started.IsZero() && isGuest(j, b) || !j.Started.IsZero() && isRunningGuest(j, b) {
-				k = n
-				break
-			}
-		}
+		list := open[j.Procs]
+		k := slices.IndexFunc(list, func(b *wire.Booking) bool {
+			return j.Started.IsZero() && isGuest(j, b) || !j.Started.IsZero() && isRunningGuest(j, b)
+		})
 		if k < 0 {
-			alone.Jobs = append(alone.Jobs, *j)
 			continue
 		}
-		if !j.Started.IsZero() {
+		if mark[i] = true; j.Started.IsZero() {
+			waiting++
+		} else {
 			running++
 		}
 		list[k] = list[len(list)-1]
 		open[j.Procs] = list[:len(list)-1]
 	}
-	return alone, running
+	return mark, waiting, running
+}
+
+// without is a state without the jobs that are marked.
+func without(s batch.State, mark []bool) batch.State {
+	all := s.Jobs
+	s.Jobs = make([]batch.Job, 0, len(all))
+	for i := range all {
+		if mark == nil || !mark[i] {
+			s.Jobs = append(s.Jobs, all[i])
+		}
+	}
+	return s
 }
 
 // isRunningGuest tells whether a running job may be what was sent for a booking of a slot.

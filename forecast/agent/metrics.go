@@ -66,8 +66,11 @@ func (m *Metrics) NoteEnd(kind string, left time.Duration) {
 
 // synced counts what happened between two looks.
 func (m *Metrics) synced(d batch.Synced) {
-	for event, n := range map[string]int{"submitted": d.Submitted, "started": d.Started, "ended": d.Ended, "cancelled": d.Cancelled, "requeued": d.Requeued, "missed": d.Missed} {
-		m.jobs.WithLabelValues(event).Add(float64(n))
+	for _, e := range [...]struct {
+		event string
+		n     int
+	}{{"submitted", d.Submitted}, {"started", d.Started}, {"ended", d.Ended}, {"cancelled", d.Cancelled}, {"requeued", d.Requeued}, {"missed", d.Missed}} {
+		m.jobs.WithLabelValues(e.event).Add(float64(e.n))
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"gridbroker/batch"
-	"gridbroker/forecast/wire"
 )
 
 // TestEventsAreToldFirst: what a look shows is published before the whole queue and
@@ -65,16 +64,18 @@ func TestFarStartsStay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tell := func(told map[string]wire.Entry) (now map[string]wire.Entry, changed int) {
+	has := newToldJobs()
+	tell := func() (changed int) {
 		whole := live.Fork()()
 		out := &outlook{forecast: whole, starts: map[string]batch.Expected{}}
 		for _, e := range whole.Jobs {
 			out.starts[e.ID] = e
 		}
 		a.foretold.Store(out)
-		p, d := &published{}, &wire.Delta{}
-		p.schedule(d, &published{jobs: told}, local(a, live.State(), live.Near(a.Conf.Horizon), told))
-		for id, e := range p.jobs {
+		list, gone := local(a, live.State(), live.Near(a.Conf.Horizon), has)
+		has.take(list, gone)
+		for _, e := range has.list() {
+			id := e.Task
 			x, ok := out.starts[id]
 			if !ok || e.State != "waiting" {
 				continue
@@ -84,9 +85,9 @@ func TestFarStartsStay(t *testing.T) {
 				t.Errorf("job %s is told off by %s, %s ahead", id, off, ahead)
 			}
 		}
-		return p.jobs, len(d.Jobs)
+		return len(list)
 	}
-	told, n := tell(nil)
+	n := tell()
 	if n != 500 {
 		t.Fatalf("%d jobs told at first", n)
 	}
@@ -95,7 +96,7 @@ func TestFarStartsStay(t *testing.T) {
 	if _, err := live.Sync(s); err != nil {
 		t.Fatal(err)
 	}
-	if _, n = tell(told); n > 250 {
+	if n = tell(); n > 250 {
 		t.Errorf("after one event %d of 499 jobs are told of", n)
 	}
 }

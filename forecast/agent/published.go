@@ -1,14 +1,11 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
 	"net/http"
 	"os"
-	"slices"
 	"time"
 
 	"gridbroker/durable"
@@ -19,28 +16,19 @@ import (
 type published struct {
 	set    wire.Set
 	seq    uint64
-	jobs   map[string]wire.Entry
+	jobs   *toldJobs
+	put    []wire.Entry // what jobs do not have yet
+	left   []string     // and what they still have
 	queues []wire.Queue
 	load   *wire.Load
 	site   *wire.Site
 }
 
-// schedule puts into a delta what has changed of the local schedule.
-func (p *published) schedule(d *wire.Delta, was *published, list []wire.Entry) {
-	p.jobs = make(map[string]wire.Entry, len(list))
-	for _, e := range list {
-		p.jobs[e.Task] = e
-		if old, ok := was.jobs[e.Task]; !ok || old != e {
-			d.Jobs = append(d.Jobs, e)
-		}
-	}
-	for task := range was.jobs {
-		if _, there := p.jobs[task]; !there {
-			d.JobsGone = append(d.JobsGone, task)
-		}
-	}
-	slices.SortFunc(d.Jobs, func(a, b wire.Entry) int { return cmp.Compare(a.Task, b.Task) })
-	slices.Sort(d.JobsGone)
+// taken is this state where the scheduler is known to have it.
+func (p *published) taken() *published {
+	p.jobs.take(p.put, p.left)
+	p.put, p.left = nil, nil
+	return p
 }
 
 // is tells whether an answer is of this state.
@@ -65,7 +53,7 @@ func (a *Agent) resolve(ctx context.Context) error {
 	}
 	switch {
 	case a.doubt.is(ack):
-		a.known = a.doubt
+		a.known = a.doubt.taken()
 	case !a.known.is(ack):
 		a.known = nil
 		a.Log.Info("the scheduler has another state than this agent: all is sent again", "seq", ack.Seq)
@@ -111,7 +99,7 @@ func (a *Agent) send(ctx context.Context, d *wire.Delta, next *published) error 
 	}
 	a.Meter.deltas.WithLabelValues(kind, "taken").Inc()
 	a.Meter.published.SetToCurrentTime()
-	a.known, a.sent = next, a.Now()
+	a.known, a.sent = next.taken(), a.Now()
 	if !ack.Same {
 		a.bookings(ack.Bookings)
 	}
@@ -173,7 +161,7 @@ func (a *Agent) save(atOnce bool) error {
 	}
 	if p := a.known; p != nil {
 		p.set.All(func(v wire.Slot) { m.Slots = append(m.Slots, v) })
-		m.Jobs, m.Queues, m.Load, m.Site = slices.Collect(maps.Values(p.jobs)), p.queues, p.load, p.site
+		m.Jobs, m.Queues, m.Load, m.Site = p.jobs.list(), p.queues, p.load, p.site
 	}
 	text, err := json.Marshal(m)
 	if err != nil {
@@ -220,13 +208,11 @@ func (a *Agent) recall() error {
 			a.Log.Warn("the odds learned before are lost", "error", err)
 		}
 	}
-	p := &published{seq: m.Seq, jobs: map[string]wire.Entry{}, queues: m.Queues, load: m.Load, site: m.Site}
+	p := &published{seq: m.Seq, jobs: newToldJobs(), queues: m.Queues, load: m.Load, site: m.Site}
 	for _, v := range m.Slots {
 		p.set.Put(v)
 	}
-	for _, e := range m.Jobs {
-		p.jobs[e.Task] = e
-	}
+	p.jobs.take(m.Jobs, nil)
 	if m.Site != nil {
 		a.doubt = p
 	}

@@ -1,7 +1,9 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,10 +14,10 @@ import (
 // local is the local schedule in the published fields: the running jobs, and
 // the waiting ones with the start foreseen: of those that start within the horizon
 // by this look, of others by the last time that the whole queue was worked out. What
-// was told of a job stays while it is near enough.
-func local(a *Agent, s batch.State, f *batch.Forecast, told map[string]wire.Entry) []wire.Entry {
+// was told of a job stays while it is near enough: what is new, and who is gone, is listed.
+func local(a *Agent, s batch.State, f *batch.Forecast, t *toldJobs) (list []wire.Entry, gone []string) {
 	starts := startsOf(a, f)
-	list := make([]wire.Entry, 0, len(s.Jobs))
+	t.begin()
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
 		e := wire.Entry{Task: j.ID, State: "waiting", Queued: unix(j.Submitted), Procs: int32(j.Procs), Memory: j.Memory, Disk: j.Disk,
@@ -35,13 +37,16 @@ func local(a *Agent, s batch.State, f *batch.Forecast, told map[string]wire.Entr
 		case ok:
 			e.Start, e.Completion, placed = unix(want.Start), unix(want.End), want.Placed
 		}
-		if was := told[j.ID]; !stays(&was, &e, f.At.Unix()) {
-			list = append(list, on(e, placed))
-		} else {
-			list = append(list, was)
+		was := t.see(j.ID)
+		if stays(was, &e, f.At.Unix()) {
+			continue
+		}
+		if e = on(e, placed); e != *was {
+			list = append(list, e)
 		}
 	}
-	return list
+	slices.SortFunc(list, func(a, b wire.Entry) int { return cmp.Compare(a.Task, b.Task) })
+	return list, t.gone()
 }
 
 // startsOf finds when a job is expected to start.
@@ -165,11 +170,8 @@ func load(s batch.State) *wire.Load {
 // who lets fewer in while many of his own wait does not mean them.
 func localLoad(s batch.State, booked []wire.Booking) *wire.Load {
 	l := load(s)
-	if len(booked) > 0 {
-		alone, _ := withoutGuests(s, booked)
-		own := load(alone)
-		l.Waiting, l.Running = own.Waiting, own.Running
-	}
+	_, waiting, running := guests(s, booked)
+	l.Waiting, l.Running = l.Waiting-waiting, l.Running-running
 	return l
 }
 
