@@ -139,7 +139,7 @@ func (s *JobSet) dependencyText() string {
 // at: the job is what it was, except for Warnings and Dialect.
 func LoadJob(text string) (*Job, error) {
 	cfg := newJobConfig(nil)
-	cfg.stored, cfg.dialect = true, GLite
+	cfg.stored, cfg.dialect, cfg.dir = true, GLite, "/" // nothing in it is relative to where the program was started
 	ad, err := classad.ParseAd("", []byte(text))
 	if err != nil {
 		return nil, err

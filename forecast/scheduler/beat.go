@@ -77,6 +77,12 @@ func keepBeat(ctx context.Context, s *Store, b *wire.Beat, now time.Time) (*wire
 // beats brings the leader's memory and the table together: what other replicas heard
 // is read, and what this one heard is written before the table's is old.
 func (w news) beats(ctx context.Context) error {
+	if w.h.scratch != nil { // it has heard all of them itself
+		for _, c := range w.mem.clusters {
+			c.stored = c.made
+		}
+		return nil
+	}
 	err := w.h.rows(ctx, func(scan func(...any) error) error {
 		var name string
 		var seq, made, ttl int64
@@ -183,6 +189,9 @@ func idles(ctx context.Context, s *Scheduler, m *memory, now time.Time) bool {
 	}
 	if m.anyToPlan() {
 		return false
+	}
+	if own := s.store.scratch; own != nil && (len(own.mail) > 0 || !own.entrusted) {
+		return len(own.mail) == 0
 	}
 	var epoch, messages, credentials, delegations, sum int64 // who was deposed is to be told
 	err := s.store.read(ctx, func(h handle) error {

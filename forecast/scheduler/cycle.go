@@ -142,7 +142,7 @@ func (w *work) save(ctx context.Context) error {
 	for _, j := range w.changed {
 		list = append(list, j)
 	}
-	if w.h.scratch { // the others are read in memory
+	if w.h.scratch != nil { // the others are read in memory
 		list = slices.DeleteFunc(list, func(j *Job) bool { return !j.State.Final() })
 	}
 	slices.SortFunc(list, func(a, b *Job) int { return int(a.Seq - b.Seq) })
@@ -171,6 +171,9 @@ func (w *work) save(ctx context.Context) error {
 }
 
 func (w *work) saveBookings(ctx context.Context) error {
+	if w.h.scratch != nil {
+		return nil
+	}
 	if len(w.opened) > 0 {
 		err := w.h.writeEach(ctx, `insert into booking (key, job, cluster, state, begins, ends, procs, epoch, body)
 			select t.value->>'key', t.value->>'job', t.value->>'cluster', 'open', cast(t.value->>'begins' as {int}),

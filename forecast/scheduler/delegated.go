@@ -174,7 +174,7 @@ func (s *Store) KeepCredential(ctx context.Context, owner string, body []byte, e
 		d.vos = []string{""}
 	}
 	return s.tx(ctx, func(h handle) error {
-		s.entrusted = s.scratch != nil // which is for one goroutine
+		s.scratch.trust()
 		if _, err := adopt(ctx, h, s.seal, owner); err != nil {
 			return err
 		}

@@ -161,7 +161,7 @@ func (n *entrance) enter(ctx context.Context, s *Scheduler, h handle, group []*e
 			if j == nil {
 				continue
 			}
-			row, err := rowOf(j)
+			row, err := h.scratch.row(j)
 			if err != nil {
 				return err
 			}
@@ -243,6 +243,9 @@ func (n *entrance) entered(ctx context.Context, s *Scheduler, h handle, group []
 				continue // taken before
 			}
 			fresh = append(fresh, j.ID)
+			if h.scratch != nil {
+				h.scratch.enter(j)
+			}
 			log = append(log, Entry{At: millis(e.now), Job: j.ID, Who: e.who.Subject, Event: "submitted", Said: j.Name})
 			for _, f := range e.list[i].Files {
 				if err := s.store.keepFile(ctx, h, j.ID, "in", f.Name, f.Body); err != nil {

@@ -113,7 +113,7 @@ func showToken(ctx context.Context, s *Scheduler, who Person) error {
 		return nil
 	}
 	err := s.store.tx(ctx, func(h handle) error {
-		s.store.entrusted = s.store.scratch != nil
+		s.store.scratch.trust()
 		_, err := h.exec(ctx, `insert into credential (owner, expires, body) values ($1, $2, $3)
 			on conflict (owner) do update set expires = excluded.expires, body = excluded.body where credential.expires < excluded.expires and length(credential.body) <= $4`,
 			who.Subject, until, s.store.seal.Close("credential/"+who.Subject, nil), sealSize)

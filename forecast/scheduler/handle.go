@@ -18,6 +18,13 @@ func (w news) submitted(ctx context.Context, body []byte) error {
 	if err := json.Unmarshal(body, &ids); err != nil {
 		return err
 	}
+	if own := w.h.scratch; own != nil {
+		for _, id := range ids {
+			w.mem.jobs[id] = own.fresh[id]
+			delete(own.fresh, id)
+		}
+		return nil
+	}
 	text, err := jsonText(ids)
 	if err != nil {
 		return err

@@ -202,7 +202,7 @@ func (h intake) keepCluster(ctx context.Context) error {
 
 // keepContent changes the tables of slots and of the site's own jobs.
 func (h intake) keepContent(ctx context.Context) error {
-	if h.scratch {
+	if h.scratch != nil {
 		return nil
 	}
 	if err := h.keepSlots(ctx); err != nil {

@@ -22,7 +22,7 @@ func (o outbox) launch(ctx context.Context, a action, j *Job, back plugins.Submi
 		r.Kind, r.Said = plugins.Refused, "it is not to be sent any more"
 		return 0
 	}
-	site, err := o.store.Site(ctx, j.Booking.Cluster)
+	site, err := siteAt(ctx, o.Scheduler, j.Booking.Cluster)
 	if err != nil {
 		r.Said = err.Error()
 		return 2 * time.Second

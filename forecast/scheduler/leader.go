@@ -156,6 +156,9 @@ func takeOver(ctx context.Context, s *Store, name string) (epoch int64, err erro
 
 // fence stops whoever is not leader any more.
 func (h handle) fence(ctx context.Context, epoch int64) error {
+	if h.scratch != nil {
+		return nil
+	}
 	n := 0
 	err := h.rows(ctx, func(scan func(...any) error) error { n++; var e int64; return scan(&e) },
 		"select epoch from leader where epoch = $1 {for share}", epoch)

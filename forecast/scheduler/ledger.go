@@ -43,7 +43,7 @@ func (h handle) saveLedger(ctx context.Context, rows []ledgerRow) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	if h.scratch {
+	if h.scratch != nil {
 		return saveBalances(ctx, h, rows)
 	}
 	return h.writeEach(ctx, `insert into ledger (at, deal, account, amount, job, why)

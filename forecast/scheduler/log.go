@@ -18,7 +18,7 @@ type Entry struct {
 
 // writeLog appends to the log.
 func (h handle) writeLog(ctx context.Context, epoch int64, list []Entry) error {
-	if len(list) == 0 || h.scratch {
+	if len(list) == 0 || h.scratch != nil {
 		return nil
 	}
 	return h.writeEach(ctx, `insert into log (at, epoch, job, cluster, who, event, said)

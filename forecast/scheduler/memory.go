@@ -97,7 +97,11 @@ func (h handle) load(ctx context.Context, epoch int64, conf Config, known *arriv
 	if err := m.loadClusters(ctx, h, "", conf, known); err != nil {
 		return m, err
 	}
-	list, err := h.jobs(ctx, "where state not in ('done', 'failed', 'cancelled') order by seq")
+	var list []*Job
+	var err error
+	if h.scratch == nil { // else all come by messages
+		list, err = h.jobs(ctx, "where state not in ('done', 'failed', 'cancelled') order by seq")
+	}
 	for _, j := range list {
 		m.jobs[j.ID] = j
 	}
@@ -145,7 +149,7 @@ func (m *memory) loadCluster(ctx context.Context, h handle, r clusterRow, conf C
 	if err := json.Unmarshal([]byte(r.trust), &c.trust); err != nil {
 		return err
 	}
-	if c.set = known.take(c.name, r.digest); c.set == nil && h.scratch {
+	if c.set = known.take(c.name, r.digest); c.set == nil && h.scratch != nil {
 		return fmt.Errorf("cluster %s: its slots are not in memory, and a scratch database keeps none", c.name)
 	} else if c.set == nil {
 		if c.set, err = h.slotsOf(ctx, c.name); err != nil {

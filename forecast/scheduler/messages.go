@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"gridbroker/plugins"
 )
@@ -28,6 +27,7 @@ const (
 // message is one that the leader has taken.
 type message struct {
 	id   int64
+	key  string // where it was not in a table
 	kind kind
 	body []byte
 }
@@ -96,19 +96,17 @@ func (h handle) post(ctx context.Context, k kind, key string, body any) error {
 	if err != nil {
 		return err
 	}
+	if h.scratch != nil {
+		h.scratch.post(k, key, text)
+		return nil
+	}
 	return h.write(ctx, "insert into message (kind, key, body) values ($1, $2, $3) on conflict (key) do nothing", string(k), key, text)
 }
 
-// take takes the oldest messages of some kinds (none: of all), in order of
-// arrival, out of the table.
-func (h handle) take(ctx context.Context, limit int, kinds ...kind) ([]message, error) {
-	only := ""
-	if len(kinds) > 0 {
-		names := make([]string, len(kinds))
-		for i, k := range kinds {
-			names[i] = "'" + string(k) + "'"
-		}
-		only = "where kind in (" + strings.Join(names, ", ") + ")"
+// take takes the oldest messages, in order of arrival, out of the table.
+func (h handle) take(ctx context.Context, limit int) ([]message, error) {
+	if h.scratch != nil {
+		return h.scratch.take(limit), nil
 	}
 	var list []message
 	err := h.rows(ctx, func(scan func(...any) error) error {
@@ -118,8 +116,8 @@ func (h handle) take(ctx context.Context, limit int, kinds ...kind) ([]message, 
 		}
 		list = append(list, m)
 		return nil
-	}, fmt.Sprintf(`delete from message where id in (select id from message %s order by id limit %d {for update})
-		returning id, kind, body`, only, limit))
+	}, fmt.Sprintf(`delete from message where id in (select id from message order by id limit %d {for update})
+		returning id, kind, body`, limit))
 	slices.SortFunc(list, func(a, b message) int { return cmp.Compare(a.id, b.id) })
 	return list, err
 }

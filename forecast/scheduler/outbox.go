@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"gridbroker/forecast/wire"
 	"gridbroker/glue"
 	"gridbroker/plugins"
 )
@@ -138,7 +139,7 @@ func (o outbox) about(ctx context.Context, a action) (j *Job, all authorities, e
 	ctx, cancel := context.WithTimeout(ctx, lease)
 	defer cancel()
 	err = o.store.read(ctx, func(h handle) error {
-		if h.scratch {
+		if h.scratch != nil {
 			j = inMemory(o.Scheduler, a.Job)
 		} else if list, err := h.jobs(ctx, "where id = $1", a.Job); err != nil {
 			return err
@@ -164,6 +165,19 @@ func inMemory(s *Scheduler, id string) *Job {
 		return nil
 	}
 	return new(*s.mem.jobs[id])
+}
+
+// siteAt is what a cluster publishes of itself.
+func siteAt(ctx context.Context, s *Scheduler, cluster string) (*wire.Site, error) {
+	if s.store.scratch == nil {
+		return s.store.Site(ctx, cluster)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mem == nil || s.mem.clusters[cluster] == nil {
+		return nil, fmt.Errorf("cluster %s: %w", cluster, ErrNoCluster)
+	}
+	return new(s.mem.clusters[cluster].site), nil
 }
 
 // timeFor is how long an action may take: sending until the slot is given up, and what is tried

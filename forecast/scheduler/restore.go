@@ -31,6 +31,9 @@ func (s *Store) doubtful(ctx context.Context, j *Job) (doubt bool, err error) {
 }
 
 func (h handle) doubtful(ctx context.Context, j *Job) (doubt bool, err error) {
+	if h.scratch != nil { // there are no copies of it
+		return false, nil
+	}
 	err = h.rows(ctx, func(scan func(...any) error) error {
 		var at int64
 		err := scan(&at)

@@ -10,8 +10,8 @@ import (
 	"gridbroker/testdata/testbed"
 )
 
-// scratch opens a database that nobody needs afterwards.
-func scratch(t *testing.T) *Store {
+// newScratch opens a database that nobody needs afterwards.
+func newScratch(t *testing.T) *Store {
 	t.Helper()
 	seal, err := NewSeal(NewKey())
 	if err != nil {
@@ -28,7 +28,7 @@ func scratch(t *testing.T) *Store {
 // A database that nobody needs afterwards is one transaction: what was written is read by the next
 // one, and after one that failed, half done, nothing goes on.
 func TestScratch(t *testing.T) {
-	s := scratch(t)
+	s := newScratch(t)
 	ctx := t.Context()
 	if err := s.tx(ctx, func(h handle) error { return h.post(ctx, kindForget, "k", "x") }); err != nil {
 		t.Fatal(err)
@@ -54,7 +54,7 @@ func TestScratch(t *testing.T) {
 // What is due is found among what is not done yet, however much has been done since
 // the database was made; what was due first comes first.
 func TestClaimsGoByWhatIsDue(t *testing.T) {
-	s := scratch(t)
+	s := newScratch(t)
 	now := time.Unix(1_800_000_000, 0)
 	insert := `with recursive n(i) as (select 1 union all select i + 1 from n where i < $1)
 		insert into action (key, job, verb, epoch, due, done) select $2 || i, 'j', 'launch', 1, $3 - i, $4 from n`

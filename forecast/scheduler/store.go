@@ -77,34 +77,11 @@ type Store struct {
 	dsn  string
 	seal *Seal
 	// commit ends transactions; a simulation lets it fail.
-	commit func(*sql.Tx) error
-	bell   bell
-	fresh  arrivals
-	desks  chan struct{} // one for each agent's news that are being taken
-	// scratch is the one transaction of a database that nobody needs afterwards; nil: each has its own.
-	scratch *sql.Tx
-	// entrusted is whether a scratch database was ever given a credential.
-	entrusted bool
-	// broken is why the scratch transaction is half done; nil: it is not.
-	broken error
-}
-
-// OpenScratch makes a database in a file that nobody needs afterwards: of one connection and, as
-// nothing is ever to be taken back, of one transaction that never ends. Once anything
-// has failed in it, everything does. It is for one goroutine at a time.
-func OpenScratch(ctx context.Context, path string, seal *Seal) (*Store, error) {
-	s, err := openFile(path, sqlite.Off, seal)
-	if err != nil {
-		return nil, err
-	}
-	s.db.SetMaxOpenConns(1)
-	if err = s.Migrate(ctx); err == nil {
-		s.scratch, err = s.db.BeginTx(context.WithoutCancel(ctx), nil) // the end of a context would end it
-	}
-	if err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	return s, nil
+	commit  func(*sql.Tx) error
+	bell    bell
+	fresh   arrivals
+	desks   chan struct{} // one for each agent's news that are being taken
+	scratch *scratch      // nil: it is one that is needed
 }
 
 // openFile opens a database that is a file.
@@ -157,7 +134,7 @@ func OpenStore(dsn string, seal *Seal) (*Store, error) {
 func (s *Store) Close() error {
 	s.bell.stop()
 	if s.scratch != nil {
-		return errors.Join(s.scratch.Commit(), s.db.Close())
+		return errors.Join(s.scratch.tx.Commit(), s.db.Close())
 	}
 	return s.db.Close()
 }

@@ -17,12 +17,10 @@ import (
 
 // handle is a transaction that speaks the dialect.
 type handle struct {
-	tx   *sql.Tx
-	d    *dialect
-	wait *waiting
-	// scratch: nobody but the leader of this process will read what is written. What it has in
-	// memory, and what would only be shown, is not written.
-	scratch bool
+	tx      *sql.Tx
+	d       *dialect
+	wait    *waiting
+	scratch *scratch // nil: the database is one that is needed
 	// bare: and it was never given a credential.
 	bare bool
 }
@@ -44,7 +42,7 @@ func (h handle) exec(ctx context.Context, query string, args ...any) (int64, err
 	if err := h.flush(ctx); err != nil {
 		return 0, err
 	}
-	if h.scratch { // each statement would watch its context, at the price of a statement
+	if h.scratch != nil { // each statement would watch its context, at the price of a statement
 		ctx = context.WithoutCancel(ctx)
 	}
 	res, err := h.tx.ExecContext(ctx, h.d.say(query), args...)
@@ -58,7 +56,7 @@ func (h handle) query(ctx context.Context, query string, args ...any) (*sql.Rows
 	if err := h.flush(ctx); err != nil {
 		return nil, err
 	}
-	if h.scratch {
+	if h.scratch != nil {
 		ctx = context.WithoutCancel(ctx)
 	}
 	return h.tx.QueryContext(ctx, h.d.say(query), args...)
@@ -80,7 +78,7 @@ func (h handle) write(ctx context.Context, query string, args ...any) error {
 // writeEach is a write over the elements of a JSON array, {each} in its text; the
 // array is its first argument.
 func (h handle) writeEach(ctx context.Context, query string, list any, args ...any) error {
-	if h.scratch {
+	if h.scratch != nil {
 		ctx = context.WithoutCancel(ctx)
 	}
 	if h.d.driver == "sqlite" {
@@ -120,10 +118,7 @@ func (h handle) flush(ctx context.Context) error {
 // tx runs f in a transaction that is committed where f has no error.
 func (s *Store) tx(ctx context.Context, f func(handle) error) error {
 	if s.scratch != nil {
-		if s.broken == nil {
-			s.broken = f(handle{tx: s.scratch, d: &s.d, scratch: true, bare: !s.entrusted})
-		}
-		return s.broken
+		return s.scratch.do(&s.d, f)
 	}
 	conn, tx, err := s.begin(ctx)
 	if err != nil {
@@ -200,7 +195,7 @@ func (h handle) rows(ctx context.Context, f func(scan func(...any) error) error,
 // read runs f in a transaction that only reads.
 func (s *Store) read(ctx context.Context, f func(handle) error) error {
 	if s.scratch != nil {
-		return f(handle{tx: s.scratch, d: &s.d, scratch: true, bare: !s.entrusted})
+		return f(s.scratch.handle(&s.d))
 	}
 	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: s.d.driver == "pgx"})
 	if err != nil {

@@ -107,7 +107,7 @@ func showAttributes(ctx context.Context, s *Scheduler, who Person) error {
 		return err
 	}
 	err = s.store.tx(ctx, func(h handle) error {
-		s.store.entrusted = s.store.scratch != nil
+		s.store.scratch.trust()
 		_, err := h.exec(ctx, `insert into attribute (owner, name, expires) select cast($2 as text), t.value, cast($3 as {int}) from {texts} where true
 			on conflict (owner, name) do update set expires = excluded.expires where attribute.expires < excluded.expires`, text, who.Subject, until)
 		if err != nil {

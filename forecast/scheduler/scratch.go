@@ -1,0 +1,101 @@
+package scheduler
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"gridbroker/durable/sqlite"
+)
+
+// scratch is a database that nobody needs afterwards, of one process whose one scheduler leads
+// for ever. What that has in memory anyway, and what would only be shown, is not written.
+type scratch struct {
+	tx *sql.Tx // the one transaction
+	// entrusted is whether it was ever given a credential.
+	entrusted bool
+	// broken is why the transaction is half done; nil: it is not.
+	broken error
+	mail   []message // what waits for the leader
+	keys   map[string]bool
+	fresh  map[string]*Job // those that were handed in and that the leader has not heard of
+	seq    int64           // of the last of them
+}
+
+// OpenScratch makes a database in a file that nobody needs afterwards: of one connection and, as
+// nothing is ever to be taken back, of one transaction that never ends. Once anything
+// has failed in it, everything does. It is for one goroutine at a time.
+func OpenScratch(ctx context.Context, path string, seal *Seal) (*Store, error) {
+	s, err := openFile(path, sqlite.Off, seal)
+	if err != nil {
+		return nil, err
+	}
+	s.db.SetMaxOpenConns(1)
+	if err = s.Migrate(ctx); err == nil {
+		s.scratch = &scratch{keys: map[string]bool{}, fresh: map[string]*Job{}}
+		s.scratch.tx, err = s.db.BeginTx(context.WithoutCancel(ctx), nil) // the end of a context would end it
+	}
+	if err != nil {
+		s.scratch = nil
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// handle is the transaction.
+func (s *scratch) handle(d *dialect) handle {
+	return handle{tx: s.tx, d: d, scratch: s, bare: !s.entrusted}
+}
+
+// do runs f in the transaction.
+func (s *scratch) do(d *dialect, f func(handle) error) error {
+	if s.broken == nil {
+		s.broken = f(s.handle(d))
+	}
+	return s.broken
+}
+
+// post leaves a message; one with a key that is there already is left out.
+func (s *scratch) post(k kind, key string, body []byte) {
+	if !s.keys[key] {
+		s.keys[key] = true
+		s.mail = append(s.mail, message{kind: k, key: key, body: body})
+	}
+}
+
+// take takes the oldest messages.
+func (s *scratch) take(limit int) []message {
+	n := min(limit, len(s.mail))
+	list := s.mail[:n:n]
+	if s.mail = s.mail[n:]; len(s.mail) == 0 {
+		s.mail = nil
+	}
+	for _, m := range list {
+		delete(s.keys, m.key)
+	}
+	return list
+}
+
+// keptOpen is for how long what is counted of a user's jobs holds: in a scratch database for
+// ever, as nobody is refused without another count.
+func (s *scratch) keptOpen() time.Duration {
+	if s != nil {
+		return 1 << 62
+	}
+	return counted
+}
+
+// trust notes that the database is given a credential.
+func (s *scratch) trust() {
+	if s != nil { // which is for one goroutine
+		s.entrusted = true
+	}
+}
+
+// enter keeps a job for the leader.
+func (s *scratch) enter(j *Job) {
+	s.seq++
+	j.Seq = s.seq
+	s.fresh[j.ID] = j
+}
