@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -113,7 +114,7 @@ func (w *work) run(ctx context.Context) error {
 	}
 	w.report.Messages = len(list)
 	for _, m := range list {
-		if err := (news{w}).handle(ctx, m); err != nil {
+		if err := (news{w}).handle(ctx, &m); err != nil {
 			return fmt.Errorf("message %d (%s): %w", m.id, m.kind, err)
 		}
 	}
@@ -138,20 +139,13 @@ func (w *work) run(ctx context.Context) error {
 
 // save writes all that has changed, a statement for each table.
 func (w *work) save(ctx context.Context) error {
-	list := make([]*Job, 0, len(w.changed))
-	for _, j := range w.changed {
-		list = append(list, j)
-	}
-	if w.h.scratch != nil { // the others are read in memory
-		list = slices.DeleteFunc(list, func(j *Job) bool { return !j.State.Final() })
-	}
-	slices.SortFunc(list, func(a, b *Job) int { return int(a.Seq - b.Seq) })
-	if err := w.h.saveJobs(ctx, list); err != nil {
+	if err := saveChanged(ctx, w); err != nil {
 		return err
 	}
-	for _, j := range list {
+	for id, j := range w.changed {
 		if j.State.Final() {
-			delete(w.mem.jobs, j.ID)
+			delete(w.mem.jobs, id)
+			w.h.scratch.leave(j)
 		}
 	}
 	if err := w.saveBookings(ctx); err != nil {
@@ -168,6 +162,15 @@ func (w *work) save(ctx context.Context) error {
 		return err
 	}
 	return w.h.writeLog(ctx, w.epoch, w.log)
+}
+
+// saveChanged writes the jobs that have changed. Those of a scratch database are in memory.
+func saveChanged(ctx context.Context, w *work) error {
+	if w.h.scratch != nil {
+		return nil
+	}
+	list := slices.SortedFunc(maps.Values(w.changed), func(a, b *Job) int { return int(a.Seq - b.Seq) })
+	return w.h.saveJobs(ctx, list)
 }
 
 func (w *work) saveBookings(ctx context.Context) error {
@@ -390,13 +393,13 @@ func (j *Job) late(limit int64) bool {
 type news struct{ *work }
 
 // handle takes in one message.
-func (w news) handle(ctx context.Context, m message) error {
+func (w news) handle(ctx context.Context, m *message) error {
 	switch m.kind {
 	case kindJob:
-		return w.submitted(ctx, m.body)
+		return w.submitted(ctx, m)
 	case kindCancel, kindForget:
 		var id string
-		if err := json.Unmarshal(m.body, &id); err != nil {
+		if err := m.read(&id); err != nil {
 			return err
 		}
 		if m.kind == kindCancel {
@@ -404,25 +407,25 @@ func (w news) handle(ctx context.Context, m message) error {
 		}
 		return w.remove(ctx, id)
 	case kindRefresh:
-		return w.refresh(m.body)
+		return w.refresh(m)
 	case kindSlots:
-		return w.slots(ctx, m.body)
+		return w.slots(ctx, m)
 	case kindSeen:
 		var v seen
-		if err := json.Unmarshal(m.body, &v); err != nil {
+		if err := m.read(&v); err != nil {
 			return err
 		}
 		w.seen(v)
 		return nil
 	case kindResult:
 		var r result
-		if err := json.Unmarshal(m.body, &r); err != nil {
+		if err := m.read(&r); err != nil {
 			return err
 		}
 		w.result(r)
 		return nil
 	case kindDrain:
-		return w.drain(m.body)
+		return w.drain(m)
 	}
 	return fmt.Errorf("no such kind of message")
 }

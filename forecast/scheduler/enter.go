@@ -152,6 +152,9 @@ func (n *entrance) enter(ctx context.Context, s *Scheduler, h handle, group []*e
 			}
 		}
 	}
+	if h.scratch != nil { // which has room
+		return n.entered(ctx, s, h, group, h.scratch.enter(group))
+	}
 	if err := n.room(ctx, s, h, group); err != nil {
 		return err
 	}
@@ -161,7 +164,7 @@ func (n *entrance) enter(ctx context.Context, s *Scheduler, h handle, group []*e
 			if j == nil {
 				continue
 			}
-			row, err := h.scratch.row(j)
+			row, err := rowOf(j)
 			if err != nil {
 				return err
 			}
@@ -214,6 +217,13 @@ func (h register) before(ctx context.Context, e *entering, ids map[named]string)
 	if len(keys) == 0 {
 		return nil
 	}
+	if h.scratch != nil {
+		for _, key := range keys {
+			of := named{e.who.Subject, key}
+			ids[of] = h.scratch.ids[of]
+		}
+		return nil
+	}
 	text, err := jsonText(keys)
 	if err != nil {
 		return err
@@ -243,9 +253,6 @@ func (n *entrance) entered(ctx context.Context, s *Scheduler, h handle, group []
 				continue // taken before
 			}
 			fresh = append(fresh, j.ID)
-			if h.scratch != nil {
-				h.scratch.enter(j)
-			}
 			log = append(log, Entry{At: millis(e.now), Job: j.ID, Who: e.who.Subject, Event: "submitted", Said: j.Name})
 			for _, f := range e.list[i].Files {
 				if err := s.store.keepFile(ctx, h, j.ID, "in", f.Name, f.Body); err != nil {

@@ -13,9 +13,9 @@ import (
 )
 
 // submitted takes a job into memory.
-func (w news) submitted(ctx context.Context, body []byte) error {
+func (w news) submitted(ctx context.Context, m *message) error {
 	var ids []string
-	if err := json.Unmarshal(body, &ids); err != nil {
+	if err := m.read(&ids); err != nil {
 		return err
 	}
 	if own := w.h.scratch; own != nil {
@@ -103,9 +103,9 @@ func (w news) remove(ctx context.Context, id string) error {
 
 // refresh gives a waiting job another description or priority. One that is
 // booked already keeps what it has.
-func (w news) refresh(body []byte) error {
+func (w news) refresh(m *message) error {
 	var r refreshed
-	if err := json.Unmarshal(body, &r); err != nil {
+	if err := m.read(&r); err != nil {
 		return err
 	}
 	j := w.mem.jobs[r.Job]
@@ -135,9 +135,9 @@ func (w news) refresh(body []byte) error {
 }
 
 // drain opens or closes a cluster.
-func (w news) drain(body []byte) error {
+func (w news) drain(m *message) error {
 	var d drained
-	if err := json.Unmarshal(body, &d); err != nil {
+	if err := m.read(&d); err != nil {
 		return err
 	}
 	c := w.mem.clusters[d.Cluster]
@@ -155,9 +155,9 @@ func (w news) drain(body []byte) error {
 
 // slots brings a cluster's slots up to date. Where the leader's and the agent's
 // sets have come apart, the agent is asked for all of them.
-func (w news) slots(ctx context.Context, body []byte) error {
+func (w news) slots(ctx context.Context, told *message) error {
 	var m slotsMessage
-	if err := json.Unmarshal(body, &m); err != nil {
+	if err := told.read(&m); err != nil {
 		return err
 	}
 	c := w.mem.clusters[m.Cluster]

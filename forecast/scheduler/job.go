@@ -112,7 +112,8 @@ type Job struct {
 	Output   []string         `json:"output,omitempty"`
 	Told     int64            `json:"told,omitempty"` // until when the credential is good that its owner was warned of
 
-	wishes string // its wish where it avoids nobody; "": not worked out yet
+	wishes string   // its wish where it avoids nobody; "": not worked out yet
+	parsed *jdl.Job // what its JDL says, which nobody changes; nil: it is read again
 }
 
 // Place is a booking, or the outlook of one.
@@ -186,7 +187,7 @@ func (j *Job) describe(text string) (*jdl.Job, error) {
 		return nil, fmt.Errorf("it asks for %d processors, nodes or GPUs: no cluster has more than %d", most, maxAsked)
 	}
 	j.Priority = cmp.Or(job.Priority, j.Priority, 1)
-	j.wishes = ""
+	j.wishes, j.parsed = "", nil
 	j.JDL, j.Name, j.Tags, j.Match = text, job.Name, d.RuntimeEnvironments, job.MatchKey()
 	j.VO = cmp.Or(job.VO, j.VO)
 	j.Procs, j.Nodes, j.GPUs = int32(max(1, d.Slots)), int32(d.Nodes), int32(d.GPUs)
@@ -203,6 +204,14 @@ func (j *Job) describe(text string) (*jdl.Job, error) {
 	}
 	j.Memory = int32(min(d.Memory*int64(each), 1<<30))
 	return job, nil
+}
+
+// read is what its JDL says.
+func (j *Job) read() (*jdl.Job, error) {
+	if j.parsed != nil {
+		return j.parsed, nil
+	}
+	return jdl.LoadJob(j.JDL)
 }
 
 // strangeError is a job for a VO that its owner has not shown to belong to.
@@ -238,14 +247,6 @@ func rowOf(j *Job) (jobRow, error) {
 	return jobRow{j.ID, j.Owner, j.Key, j.State, body}, err
 }
 
-// row is a job as the table has it: in a scratch database what it is told apart by, as nobody reads the rest.
-func (s *scratch) row(j *Job) (jobRow, error) {
-	if s != nil {
-		return jobRow{j.ID, j.Owner, j.Key, j.State, json.RawMessage("{}")}, nil
-	}
-	return rowOf(j)
-}
-
 // saveJobs writes jobs that the leader has changed.
 func (h handle) saveJobs(ctx context.Context, jobs []*Job) error {
 	if len(jobs) == 0 {
@@ -254,7 +255,7 @@ func (h handle) saveJobs(ctx context.Context, jobs []*Job) error {
 	rows := make([]jobRow, len(jobs))
 	for i, j := range jobs {
 		var err error
-		if rows[i], err = h.scratch.row(j); err != nil {
+		if rows[i], err = rowOf(j); err != nil {
 			return err
 		}
 	}

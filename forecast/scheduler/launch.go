@@ -152,7 +152,7 @@ func find(ctx context.Context, back plugins.Submitter, e glue.Endpoint, id strin
 
 // description is the job as it was handed in.
 func (j *Job) description() (*jdl.Job, error) {
-	job, err := jdl.LoadJob(j.JDL)
+	job, err := j.read()
 	if err != nil {
 		return nil, err
 	}

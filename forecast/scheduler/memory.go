@@ -281,7 +281,7 @@ func (m *memory) allowed(j *Job, key string, now int64) plan.Wish {
 		return w
 	}
 	w.Clusters = make([]uint64, len(m.order)/64+1)
-	job, err := jdl.LoadJob(j.JDL)
+	job, err := j.read()
 	if err != nil {
 		return w
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"gridbroker/plugins"
@@ -27,9 +28,19 @@ const (
 // message is one that the leader has taken.
 type message struct {
 	id   int64
-	key  string // where it was not in a table
 	kind kind
 	body []byte
+	key  string // where it was in no table
+	said any    // and what was said; nil: body is that
+}
+
+// read reads what it says.
+func (m *message) read(into any) error {
+	if m.said == nil {
+		return json.Unmarshal(m.body, into)
+	}
+	reflect.ValueOf(into).Elem().Set(reflect.Indirect(reflect.ValueOf(m.said)))
+	return nil
 }
 
 // refreshed is a new description or priority of a waiting job.
@@ -92,13 +103,13 @@ type result struct {
 
 // post leaves a message; one with a key that is there already is left out.
 func (h handle) post(ctx context.Context, k kind, key string, body any) error {
+	if h.scratch != nil {
+		h.scratch.post(k, key, body)
+		return nil
+	}
 	text, err := json.Marshal(body)
 	if err != nil {
 		return err
-	}
-	if h.scratch != nil {
-		h.scratch.post(k, key, text)
-		return nil
 	}
 	return h.write(ctx, "insert into message (kind, key, body) values ($1, $2, $3) on conflict (key) do nothing", string(k), key, text)
 }

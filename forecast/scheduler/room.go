@@ -46,7 +46,7 @@ func (n *entrance) keep(e *entering) {
 // room holds users to what the scheduler keeps for one.
 func (n *entrance) room(ctx context.Context, s *Scheduler, h handle, group []*entering) error {
 	now := s.now()
-	maps.DeleteFunc(n.kept, func(_ string, has held) bool { return now.Sub(has.at).Abs() >= h.scratch.keptOpen() })
+	maps.DeleteFunc(n.kept, func(_ string, has held) bool { return now.Sub(has.at).Abs() >= counted })
 	over := false
 	if err := n.count(ctx, h, group, now); err != nil {
 		return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"time"
 
 	"gridbroker/durable/sqlite"
 )
@@ -19,8 +18,9 @@ type scratch struct {
 	broken error
 	mail   []message // what waits for the leader
 	keys   map[string]bool
-	fresh  map[string]*Job // those that were handed in and that the leader has not heard of
-	seq    int64           // of the last of them
+	fresh  map[string]*Job  // those that were handed in and that the leader has not heard of
+	seq    int64            // of the last of them
+	ids    map[named]string // of those that have not ended
 }
 
 // OpenScratch makes a database in a file that nobody needs afterwards: of one connection and, as
@@ -33,7 +33,7 @@ func OpenScratch(ctx context.Context, path string, seal *Seal) (*Store, error) {
 	}
 	s.db.SetMaxOpenConns(1)
 	if err = s.Migrate(ctx); err == nil {
-		s.scratch = &scratch{keys: map[string]bool{}, fresh: map[string]*Job{}}
+		s.scratch = &scratch{keys: map[string]bool{}, fresh: map[string]*Job{}, ids: map[named]string{}}
 		s.scratch.tx, err = s.db.BeginTx(context.WithoutCancel(ctx), nil) // the end of a context would end it
 	}
 	if err != nil {
@@ -57,10 +57,10 @@ func (s *scratch) do(d *dialect, f func(handle) error) error {
 }
 
 // post leaves a message; one with a key that is there already is left out.
-func (s *scratch) post(k kind, key string, body []byte) {
+func (s *scratch) post(k kind, key string, body any) {
 	if !s.keys[key] {
 		s.keys[key] = true
-		s.mail = append(s.mail, message{kind: k, key: key, body: body})
+		s.mail = append(s.mail, message{kind: k, key: key, said: body})
 	}
 }
 
@@ -77,15 +77,6 @@ func (s *scratch) take(limit int) []message {
 	return list
 }
 
-// keptOpen is for how long what is counted of a user's jobs holds: in a scratch database for
-// ever, as nobody is refused without another count.
-func (s *scratch) keptOpen() time.Duration {
-	if s != nil {
-		return 1 << 62
-	}
-	return counted
-}
-
 // trust notes that the database is given a credential.
 func (s *scratch) trust() {
 	if s != nil { // which is for one goroutine
@@ -93,9 +84,27 @@ func (s *scratch) trust() {
 	}
 }
 
-// enter keeps a job for the leader.
-func (s *scratch) enter(j *Job) {
-	s.seq++
-	j.Seq = s.seq
-	s.fresh[j.ID] = j
+// enter keeps jobs for the leader and gives the ids of those that are new.
+func (s *scratch) enter(group []*entering) map[named]string {
+	ids := map[named]string{}
+	for _, e := range group {
+		for _, j := range e.jobs {
+			if j == nil || s.ids[named{j.Owner, j.Key}] != "" {
+				continue
+			}
+			s.seq++
+			j.Seq = s.seq
+			s.fresh[j.ID] = j
+			of := named{j.Owner, j.Key}
+			ids[of], s.ids[of] = j.ID, j.ID
+		}
+	}
+	return ids
+}
+
+// leave forgets a job that has ended.
+func (s *scratch) leave(j *Job) {
+	if s != nil {
+		delete(s.ids, named{j.Owner, j.Key})
+	}
 }
