@@ -146,7 +146,21 @@ func rejectedTable(d *deps, x *broker.Explanation, limit int) error {
 		rows = append(rows, rejectedRow(&x.Rejected[at], n))
 		at += n
 	}
-	return table(d, spare(columns("RESOURCE", "SITE", ">MISSES", "FILTER", "LASTS", "WANT", "HAVE"), "LASTS", "SITE", "MISSES"), rows)
+	if err := table(d, spare(columns("RESOURCE", "SITE", ">MISSES", "FILTER", "LASTS", "WANT", "HAVE"), "LASTS", "SITE", "MISSES"), rows); err != nil {
+		return err
+	}
+	return tellOfBan(d, x)
+}
+
+// tellOfBan says what lifts the ban of the nearest resource that has one.
+func tellOfBan(d *deps, x *broker.Explanation) error {
+	for _, r := range x.Rejected {
+		if r.Reason.Have.Kind == broker.BannedUntil {
+			_, err := fmt.Fprintf(d.env.Out, "grid health clear %s lifts the ban\n", foreign.Text(r.ID))
+			return err
+		}
+	}
+	return nil
 }
 
 // alike is how many resources from the first on have the same reason.

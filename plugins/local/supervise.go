@@ -279,6 +279,9 @@ func (sv *supervisor) finish(ctx context.Context, err error) {
 	switch {
 	case err == nil:
 		sv.status.State = plugins.Done
+		if sv.status.Exit.Or(0) != 0 {
+			sv.status.Fault = plugins.JobsFault // by its own code: the user's own machine is no black hole
+		}
 	case errors.Is(err, errCancelled):
 		sv.status.State, sv.status.Reason = plugins.Cancelled, "cancelled by the user"
 	case errors.Is(err, errWallTime):
