@@ -166,10 +166,11 @@ func (r *slowRunner) leave(seq, grace int64) int64 {
 // evict takes a job that runs off.
 func (r *slowRunner) evict(seq int64) {
 	r.runs = slices.DeleteFunc(r.runs, func(s slowStay) bool { return s.seq == seq })
+	r.exempted = min(r.exempted, r.now+1)
 	id := r.ids[seq]
 	delete(r.leaving, seq)
 	if _, mode, _ := r.stands(seq); mode == PreemptCancel {
-		r.ended[id] = r.now
+		r.ended[id], r.woken = r.now, r.now-1 // who waits for it comes at once
 		return
 	}
 	delete(r.ends, seq)
@@ -243,6 +244,9 @@ func gives(rng *rand.Rand, s *State, p *Slurm) {
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
 		j.Least, j.Array, j.ArrayLimit = 0, "", 0
+		for k := range j.After {
+			j.After[k].Delay = 0 // of one that starts twice
+		}
 		if j.QOS = []string{"", "q", "r"}[rng.IntN(3)]; !j.Started.IsZero() && rng.IntN(3) > 0 {
 			j.QOS, j.Queue = "", "a"
 		}

@@ -194,9 +194,7 @@ func (p *slurm) next(m *Machine) int64 {
 		return w.next()
 	}
 	at := backfills(p, m)
-	if len(p.leaving) > 0 {
-		at = min(at, p.leaving[0].at)
-	}
+	at = min(at, (preemptor{p, m}).next())
 	if p.queue.n > 0 {
 		at = min(at, p.exempted, w.begin())
 	}

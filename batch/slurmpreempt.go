@@ -28,7 +28,7 @@ type preemptor struct {
 type yielding struct {
 	leaving  agenda
 	owed     []int // queues of jobs that gave way, in which the next may stand before the policy
-	exempted int64 // the first time at which a job that is exempt, and was asked for, no longer is
+	exempted int64 // the first time at which a job that is exempt, and was asked for, no longer is, or one has just left
 }
 
 // start starts a job, which does not fit and has no place in the plan, on nodes
@@ -149,6 +149,19 @@ func (y preemptor) yield(id int32) int64 {
 	return end
 }
 
+// next is when the next grace is over of a job that has not ended before.
+func (y preemptor) next() int64 {
+	p, m := y.p, y.m
+	for len(p.leaving) > 0 {
+		d := p.leaving[0]
+		if j := &m.jobs[d.job]; j.state == running && j.order == d.ticket {
+			return d.at
+		}
+		p.leaving.pop()
+	}
+	return never
+}
+
 // leave lets go those whose grace is over.
 func (y preemptor) leave() (any bool) {
 	p, m := y.p, y.m
@@ -185,6 +198,7 @@ func (y preemptor) evict(id int32) {
 	m.plan.vacate(j, m.now, j.start+j.limit)
 	m.busy--
 	p.owed = append(p.owed, j.Queue)
+	p.exempted = min(p.exempted, m.now+1) // what is left of its nodes is for others
 	m.evicted = append(m.evicted, eviction{int(j.ID), j.seq, m.now, j.standing.mode, m.begun})
 	if j.standing.mode == PreemptCancel {
 		m.gates.ended(m.now, j.ID)

@@ -119,6 +119,7 @@ func (s *slowPreempt) preempt(i int) bool {
 func (s *slowPreempt) evict(j batch.Job) {
 	s.running = slices.DeleteFunc(s.running, func(h slowHeld) bool { return h.job.ID == j.ID })
 	s.tell(batch.Preempted, j)
+	s.exempt = min(s.exempt, s.now+1) // the main loop looks again
 	if s.queue(j).PreemptMode == batch.PreemptRequeue {
 		s.back = append(s.back, slowHeld{job: j, from: s.now + 121})
 	}
@@ -426,6 +427,8 @@ func TestSlurmPreemption(t *testing.T) {
 		{"preempt/qos: those that the QOS names", batch.Preemption{Type: "qos", QOS: map[string]batch.PreemptQOS{
 			"high": {Over: []string{"low"}}, "low": {Mode: batch.PreemptRequeue}, "middle": {Mode: batch.PreemptRequeue},
 		}}, []batch.Job{runs("1", "middle", 10, a(4)), runs("2", "low", 10, b(4)), waits("3", "high", 4), waits("4", "middle", 4)}, "0 preempted 2, 0 started 3, 1800 started 4, 3000 started 2"},
+		{"what is left of the nodes of one that gave way is for who was tried before", batch.Preemption{Type: "qos", QOS: map[string]batch.PreemptQOS{"low": {Over: []string{"loose"}}, "loose": {Mode: batch.PreemptCancel}}},
+			[]batch.Job{runs("1", "loose", 10, a(4), b(4)), waits("2", "high", 4), waits("3", "low", 4)}, "0 preempted 1, 0 started 3, 1 started 2"},
 		{"preempt/qos: before those that give way, whatever the tiers", batch.Preemption{Type: "qos", QOS: map[string]batch.PreemptQOS{"low": {Over: []string{"high"}}}},
 			[]batch.Job{runs("1", "middle", 10, a(4), b(4)), waits("2", "high", 8), waits("3", "low", 8)}, "3000 started 3, 4800 started 2"},
 		{"preempt/qos: where three go before each other in a ring it is by a sort in halves", batch.Preemption{Type: "qos", QOS: map[string]batch.PreemptQOS{"low": {Over: []string{"firm"}}, "firm": {Over: []string{"loose"}}}},
