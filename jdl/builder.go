@@ -17,6 +17,7 @@ type Builder struct {
 
 	sources []classad.Expr
 	names   []string
+	named   map[string]bool // of names
 	outputs []string
 	urls    []string
 	backs   []string
@@ -90,20 +91,17 @@ func (b *Builder) Input(source, name string, program bool) {
 	}
 	b.sources = append(b.sources, classad.Placed(classad.NewLiteral(classad.StringValue(source)), b.Pos))
 	b.names = append(b.names, name)
+	if b.named == nil {
+		b.named = map[string]bool{}
+	}
+	b.named[name] = true
 	if program {
 		b.Programs = append(b.Programs, name)
 	}
 }
 
 // HasInput reports whether an input file has the name.
-func (b *Builder) HasInput(name string) bool {
-	for _, n := range b.names {
-		if n == name {
-			return true
-		}
-	}
-	return false
-}
+func (b *Builder) HasInput(name string) bool { return b.named[name] }
 
 // Output adds an output file; "/" is everything.
 func (b *Builder) Output(name, url string) { b.OutputAs(name, url, "") }

@@ -396,8 +396,19 @@ func TestMacroBombs(t *testing.T) {
 	for i := range 9 {
 		bomb += fmt.Sprintf("a%d = %s\n", i+1, strings.Repeat(fmt.Sprintf("$(a%d)", i), 10))
 	}
+	var many, kept, files strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&many, "b%d = 1\n", i)
+		fmt.Fprintf(&kept, "+b%d = 1\n", i)
+		fmt.Fprintf(&files, "/f%d,", i)
+	}
 	for name, text := range map[string]string{
-		"value": bomb + "arguments = $(a7)\nqueue\n", "values": bomb + "arguments = $(a6)\nqueue 100\n",
+		"commands": many.String() + "executable = /bin/true\nqueue 10000\n", "kept": kept.String() + "executable = /bin/true\nqueue 10000\n",
+		"statements": many.String() + "executable = /bin/true\n" + strings.Repeat("x = 1\nqueue 1\n", 20_000),
+		"conditions": many.String() + strings.Repeat("x = 1\nif $(x) == 2\nendif\n", 20_000) + "executable = /bin/true\nqueue\n",
+		"variables":  "executable = /bin/true\nenvironment = \"" + strings.Repeat("A=1 ", 20_000) + "\"\nqueue 10000\n",
+		"files":      "executable = /bin/true\ntransfer_input_files = " + files.String() + "\nqueue 10000\n",
+		"value":      bomb + "arguments = $(a7)\nqueue\n", "values": bomb + "arguments = $(a6)\nqueue 100\n",
 		"queue": bomb + strings.Repeat("queue $(a6)\n", 1000), "circle": "executable = /bin/true\na = $(b)$(b)\nb = $(a)$(a)\narguments = $(a)\nqueue\n",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -406,6 +417,15 @@ func TestMacroBombs(t *testing.T) {
 					t.Error("it is read")
 				}
 			})
+		})
+	}
+	for name, text := range map[string]string{
+		"commands": many.String() + many.String() + "executable = /bin/true\nqueue\n", "statements": "executable = /bin/true\n" + strings.Repeat("queue\n", 20_000),
+	} {
+		testbed.Within(t, 2*time.Second, 200<<20, func() {
+			if _, err := condor.Read("long.sub", []byte(text), near(), func(*classad.Diagnostic) {}); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
 		})
 	}
 }

@@ -118,8 +118,8 @@ var dagRefused = map[string]string{
 // among its own. The error is a *classad.Diagnostic.
 func ReadDAG(file string, src []byte, near *jdl.Nearby, warn func(*classad.Diagnostic)) ([]*classad.Ad, error) {
 	text := newSource(file, src)
-	d := &dagReader{parser: &parser{text: text, in: []*source{text}, near: near, left: budget{maxText}, warn: warn},
-		folded: map[string]bool{}, said: map[string]bool{}, budget: &budget{maxText}, most: map[string]int{}}
+	d := &dagReader{parser: newParser(near, warn, text),
+		folded: map[string]bool{}, said: map[string]bool{}, budget: &budget{left: maxText}, most: map[string]int{}}
 	d.file(newDAGFile(near))
 	if d.err == nil {
 		scriptDAGs(d)

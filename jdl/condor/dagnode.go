@@ -32,7 +32,7 @@ func (d *dagReader) read(n *dagNode) []classad.Expr {
 		}
 		d.said[key] = true
 	}
-	p := &parser{text: d.text, in: []*source{d.text, from}, near: near, left: budget{maxText}, warn: warn}
+	p := newParser(near, warn, d.text, from)
 	at := classad.Pos{Line: n.line, Col: 1}
 	for name, value := range macrosOf(n) {
 		p.put(command{name, value, at})

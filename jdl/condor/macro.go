@@ -9,7 +9,10 @@ import (
 )
 
 // budget counts bytes of text made.
-type budget struct{ left int }
+type budget struct {
+	left     int
+	commands int // of the jobs so far
+}
 
 // value is a macro or command; ok is false when there is none of that name.
 func (p *proc) value(name string) (s string, ok bool) {

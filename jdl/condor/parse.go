@@ -4,6 +4,8 @@ package condor
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"gridbroker/jdl"
@@ -15,6 +17,10 @@ const (
 	maxProcs = 100_000
 	maxText  = 16 << 20 // bytes of all values together, macros replaced
 	maxMacro = 30       // macros inside macros
+
+	costOfCommand = 12        // bytes of maxText for each that is set where a queue statement or a condition looks at them
+	maxCommands   = 4_000_000 // of all jobs together
+	costOfEntry   = 6         // commands that a file, a variable or a command which is only kept counts for
 )
 
 // command is "name = value", the name in lower case.
@@ -28,29 +34,26 @@ type sheet struct {
 	commands []command
 	index    map[string]int  // places of commands by name
 	used     map[string]bool // names that other commands refer to
+	about    map[string]bool // names that statements of the whole description refer to
 }
 
-// newSheet makes a sheet of commands; others are texts that refer to some of them, too.
-func newSheet(commands []command, others ...string) *sheet {
-	s := &sheet{commands, map[string]int{}, map[string]bool{}}
+func newSheet(commands []command, about map[string]bool) *sheet {
+	s := &sheet{commands, make(map[string]int, len(commands)), map[string]bool{}, about}
 	for i, c := range commands {
 		s.index[c.name] = i
-		s.refer(c.value)
-	}
-	for _, text := range others {
-		s.refer(text)
+		refer(s.used, c.value)
 	}
 	return s
 }
 
 // refer notes the names that a text refers to.
-func (s *sheet) refer(text string) {
+func refer(used map[string]bool, text string) {
 	for _, part := range strings.Split(text, "$")[1:] {
 		if _, name, ok := strings.Cut(part, "("); ok {
 			name, _, _ = strings.Cut(name, ")")
 			name, _, _ = strings.Cut(name, ":")
 			for arg := range strings.SplitSeq(name, ",") { // of a function
-				s.used[classad.Fold(strings.TrimSpace(arg))] = true
+				used[classad.Fold(strings.TrimSpace(arg))] = true
 			}
 		}
 	}
@@ -83,8 +86,10 @@ type parser struct {
 	in        []*source // where the next line comes from, the innermost last
 	near      *jdl.Nearby
 	ifs       []branch
-	about     []string // conditions and queue statements, which refer to commands
-	set       []command
+	about     map[string]bool // names that conditions and queue statements refer to
+	set       []command       // one that was set again has no name in its first place
+	at        map[string]int  // their places by name
+	now       *sheet          // of them; nil where one was set since
 	procs     []proc
 	queued    bool      // there was a queue statement
 	program   string    // its executable, macros not replaced
@@ -116,9 +121,14 @@ func (p *parser) tell(line int, format string, args ...any) {
 	}
 }
 
+// newParser reads the last of some texts, of which the first is the description's.
+func newParser(near *jdl.Nearby, warn func(*classad.Diagnostic), in ...*source) *parser {
+	return &parser{text: in[0], in: in, near: near, left: budget{left: maxText}, warn: warn, about: map[string]bool{}, at: map[string]int{}}
+}
+
 func parse(file string, src []byte, near *jdl.Nearby, warn func(*classad.Diagnostic)) ([]proc, error) {
 	text := newSource(file, src)
-	p := &parser{text: text, in: []*source{text}, near: near, left: budget{maxText}, warn: warn}
+	p := newParser(near, warn, text)
 	p.read()
 	switch {
 	case p.err != nil:
@@ -145,7 +155,9 @@ func (p *parser) read() {
 		if !ok {
 			break
 		}
-		p.statement(text, number)
+		if p.statement(text, number); p.left.left < 0 {
+			p.fail(number, "", "what the statements make of each other is more than %d MB", maxText>>20)
+		}
 	}
 	if len(p.ifs) > open {
 		p.fail(max(1, len(from.lines)), "endif", "an if has no endif")
@@ -209,15 +221,26 @@ func (p *parser) assign(text string, number int) {
 
 // put sets a command, behind all that were set before.
 func (p *parser) put(c command) {
-	for i := range p.set {
-		if p.set[i].name == c.name {
-			c.value = p.own(c.value, p.set[i])
-			p.set = append(append(append([]command(nil), p.set[:i]...), p.set[i+1:]...), c)
-			return
-		}
+	if p.now != nil { // whose own these are
+		p.set, p.at, p.now = slices.Clone(p.set), maps.Clone(p.now.index), nil
 	}
-	c.value = p.own(c.value, command{name: c.name})
-	p.set = append(p.set[:len(p.set):len(p.set)], c)
+	before := command{name: c.name}
+	if i, again := p.at[c.name]; again {
+		before, p.set[i] = p.set[i], command{}
+	}
+	c.value = p.own(c.value, before)
+	p.at[c.name] = len(p.set)
+	p.set = append(p.set, c)
+}
+
+// sheet is the commands that are set so far.
+func (p *parser) sheet() *sheet {
+	if p.now == nil {
+		p.set = slices.DeleteFunc(p.set, func(c command) bool { return c.name == "" })
+		p.now = newSheet(p.set, p.about)
+		p.left.left -= costOfCommand * len(p.set)
+	}
+	return p.now
 }
 
 // own replaces $(name) in the value of that name by its value so far.

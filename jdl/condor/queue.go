@@ -12,7 +12,7 @@ import (
 // queue reads "queue [N] [names] [in|from|matching [slice] items]".
 func (p *parser) queue(text string, number int) {
 	count := 1
-	p.about = append(p.about, text)
+	refer(p.about, text)
 	for _, c := range p.late {
 		p.put(c)
 	}
@@ -29,7 +29,7 @@ func (p *parser) queue(text string, number int) {
 	}
 	p.empty = true
 	if how == "" {
-		p.add(newSheet(p.set, p.about...), count, nil, nil, number)
+		p.add(p.sheet(), count, nil, nil, number)
 		return
 	}
 	if len(names) == 0 {
@@ -40,7 +40,7 @@ func (p *parser) queue(text string, number int) {
 		p.fail(number, "[0:10], [::2], [-3:]", "queue: the slice is not understood")
 		return
 	}
-	rows, sheet := p.rows(how, items, number), newSheet(p.set, p.about...)
+	rows, sheet := p.rows(how, items, number), p.sheet()
 	for row, item := range rows {
 		if !slice.has(row, len(rows)) {
 			continue
@@ -60,10 +60,8 @@ func (p *parser) queue(text string, number int) {
 // whatever that means for a job.
 func (p *parser) newCluster() {
 	program := ""
-	for _, c := range p.set {
-		if c.name == "executable" {
-			program = c.value
-		}
+	if i, set := p.sheet().index["executable"]; set {
+		program = p.set[i].value
 	}
 	if p.queued && program != p.program {
 		p.cluster, p.first = p.cluster+1, len(p.procs)
@@ -127,7 +125,7 @@ func arithmetic(s string) (float64, bool) {
 
 // constant replaces macros that are set so far.
 func (p *parser) constant(s string) string {
-	b := proc{sheet: newSheet(p.set), near: p.near}
+	b := proc{sheet: p.sheet(), near: p.near}
 	out, err := b.expand(s, &p.left)
 	if err != nil {
 		return s

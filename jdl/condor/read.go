@@ -26,7 +26,7 @@ func Read(file string, src []byte, near *jdl.Nearby, warn func(*classad.Diagnost
 	if err != nil {
 		return nil, err
 	}
-	text := reader{file: file, src: string(src), left: &budget{maxText}}
+	text := reader{file: file, src: string(src), left: &budget{left: maxText}}
 	if warn != nil {
 		text.warn = classad.Warnings(text.src, warn)
 	}
@@ -260,6 +260,9 @@ func (r *reader) words() {
 	if err != nil {
 		r.fail(r.b.Pos, "environment: %v", err)
 	}
+	if !r.room(costOfEntry * len(pairs)) {
+		return
+	}
 	for _, pair := range pairs {
 		if more := swallowed(environment, pair); more != "" {
 			r.tell(r.b.Pos, "environment: %s is part of the value of %s, as HTCondor has it: in double quotes blanks part variables, without them semicolons",
@@ -321,7 +324,11 @@ func commas(s string) []string {
 }
 
 func (r *reader) files() {
-	for _, name := range commas(r.get("transfer_input_files", "transferinputfiles")) {
+	names := commas(r.get("transfer_input_files", "transferinputfiles"))
+	if !r.room(costOfEntry * len(names)) {
+		return
+	}
+	for _, name := range names {
 		at := r.b.Pos
 		source := r.local(name)
 		r.b.Pos = at
@@ -495,13 +502,24 @@ func known(name string) bool {
 var keptNames = []string{"requirements", "rank", "accounting_group", "accounting_group_user", "priority", "concurrency_limits",
 	"success_exit_code", "retry_until", "nice_user", "hold", "require_gpus", "job_max_vacate_time", "output_destination"}
 
+// room counts commands, or what is as much.
+func (r *reader) room(n int) bool {
+	if r.left.commands += n; r.left.commands > maxCommands {
+		r.fail(r.proc.pos, "the jobs have more than %d commands together; each file, variable and command that is only kept counts as %d", maxCommands, costOfEntry)
+	}
+	return r.err == nil
+}
+
 // others keeps what only HTCondor understands, and warns of what it is that
 // nothing here acts on.
 func (r *reader) others() {
 	r.proc.lets = true // nothing here acts on them
 	defer func() { r.proc.lets = false }()
+	if !r.room(len(r.proc.commands)) {
+		return
+	}
 	for _, c := range r.proc.commands {
-		if known(c.name) || r.proc.used[c.name] {
+		if known(c.name) || r.proc.used[c.name] || r.proc.about[c.name] {
 			continue
 		}
 		value := r.get(c.name)
@@ -521,6 +539,9 @@ func (r *reader) others() {
 		}
 		if r.kept == nil {
 			r.kept = classad.NewAd()
+		}
+		if !r.room(costOfEntry) {
+			return
 		}
 		r.kept.Set(c.name, classad.NewLiteral(classad.StringValue(value)))
 	}

@@ -146,7 +146,7 @@ type branch struct {
 // condition reads if, elif, else and endif.
 func (p *parser) condition(word, text string, number int) {
 	last := len(p.ifs) - 1
-	p.about = append(p.about, text)
+	refer(p.about, text)
 	if word != "if" && last < 0 {
 		p.fail(number, "", "%s without an if", word)
 		return
@@ -175,7 +175,7 @@ func (p *parser) holds(text string, number int) bool {
 	word, rest := cutWord(text)
 	switch classad.Fold(word) {
 	case "defined":
-		b := proc{sheet: newSheet(p.set), near: p.near}
+		b := proc{sheet: p.sheet(), near: p.near}
 		value, _ := b.value(classad.Fold(p.constant(rest)))
 		return not != (value != "")
 	case "version": // of HTCondor: a new one
