@@ -1,6 +1,7 @@
 package sbatch_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +16,16 @@ func TestLargeArrays(t *testing.T) {
 		ads, err := sbatch.Read("j.sh", text, nil)
 		if err != nil || len(ads) != 100_000 {
 			t.Errorf("%d tasks, %v", len(ads), err)
+		}
+	})
+}
+
+// A script of very many options is read in time that grows with their number, each as fast as a line is.
+func TestManyOptions(t *testing.T) {
+	text := []byte("#!/bin/sh\n" + strings.Repeat("#SBATCH --export=A=1\n", 400_000) + "true\n")
+	testbed.Within(t, 2*time.Second, 300<<20, func() {
+		if _, err := sbatch.Read("j.sh", text, nil); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -100,6 +100,7 @@ func whole(name string, all []string) (full string, err error) {
 // script is a text taken apart: the options that sbatch reads, which stand above
 // the first command.
 type script struct {
+	names   []string // of the options that there are
 	options []option
 	ignored []classad.Pos // lines of options that sbatch does not read
 	cut     []classad.Pos // comments that begin in the middle of a word
@@ -114,7 +115,7 @@ type line struct {
 // parse takes a script apart. The error is that of a line of options which sbatch
 // would refuse.
 func parse(src string) (script, error) {
-	var s script
+	s := script{names: longNames()}
 	n := 0
 	for text := range strings.Lines(src) {
 		n++
@@ -149,7 +150,7 @@ func (s *script) take(text string, n int) error {
 		return err
 	}
 	for i := 0; i < len(words); i++ {
-		found, needs, err := named(words[i])
+		found, needs, err := named(words[i], s.names)
 		if err != nil {
 			return err
 		}
@@ -167,11 +168,10 @@ func (s *script) take(text string, n int) error {
 
 // named reads the name of an option, or of several short ones, and whether the
 // value of the last is the next word.
-func named(w option) (found []option, needsValue bool, err error) {
+func named(w option, all []string) (found []option, needsValue bool, err error) {
 	word := w.value
 	switch {
 	case strings.HasPrefix(word, "--"):
-		all := longNames()
 		name, value, has := strings.Cut(word[2:], "=")
 		if name, err = whole(name, all); err != nil {
 			return nil, false, &optionError{w.pos, err.Error()}
