@@ -75,7 +75,7 @@ func checkType(r *jobReader, def *attrDef) {
 // unknown warns of a name that is nearly one we know, unless an expression
 // of the job uses it.
 func unknown(r *jobReader, a classad.Attr) {
-	if *r.cfg.unknown++; r.cfg.stored || len(r.job.Warnings) >= maxFindings || *r.cfg.unknown > maxUnknown {
+	if r.cfg.tally.unknown++; r.cfg.stored || len(r.job.Warnings) >= maxFindings || r.cfg.tally.unknown > maxUnknown {
 		return
 	}
 	if r.refs == nil {
@@ -356,6 +356,9 @@ func warnDOS(r *jobReader, attr string, f InputFile) {
 		return
 	}
 	name := strings.TrimPrefix(f.Path(), "/")
+	if r.cfg.tally.unix[name] {
+		return
+	}
 	if info, err := fs.Stat(r.cfg.root, name); err != nil || !info.Mode().IsRegular() {
 		return
 	}
@@ -369,5 +372,7 @@ func warnDOS(r *jobReader, attr string, f InputFile) {
 	first, _, whole := strings.Cut(string(begin[:n]), "\n")
 	if whole && strings.HasPrefix(first, "#!") && strings.HasSuffix(first, "\r") {
 		r.warn(r.pos(attr), "dos-lines", `sed -i 's/\r$//' `+f.Name, "%s: %s has DOS line breaks: no node has an interpreter called %q", attr, f.Name, path.Base(strings.TrimPrefix(first, "#!")))
+		return
 	}
+	r.cfg.tally.unix[name] = true
 }

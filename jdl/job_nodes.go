@@ -106,12 +106,15 @@ func (s *JobSet) last(r *jobReader, nodes []node) {
 	final.setAfter(others)
 }
 
-// aborted has each job say which others may end it with their DAG: who follows some of
+// abortersTold is how many of the jobs that may end a DAG each of the others names: all of them in each would be their square.
+const abortersTold = 10
+
+// aborted has each job say that others may end it with their DAG, and which come first: who follows some of
 // them looks there.
 func (s *JobSet) aborted() {
 	var names []string
 	for _, j := range s.Jobs {
-		if len(j.AbortOn) > 0 {
+		if len(j.AbortOn) > 0 && len(names) < abortersTold {
 			names = append(names, j.Node)
 		}
 	}
@@ -165,8 +168,9 @@ func (s *JobSet) node(hand *handing, n node, quiet bool) *Job {
 		r.errs = append(r.errs, fmt.Errorf("node %s: %w", n.name, err))
 		return nil
 	}
-	if quiet {
+	if said := len(job.Warnings); quiet {
 		job.Warnings = slices.DeleteFunc(job.Warnings, func(d *classad.Diagnostic) bool { return d.File == r.file && standsAt(r.ad.Attrs(), d.Pos) }) // the first node has said it
+		r.cfg.tally.warnings -= said - len(job.Warnings)
 	}
 	return job
 }

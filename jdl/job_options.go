@@ -33,8 +33,17 @@ type jobConfig struct {
 	node    bool // the record is a node's
 	later   bool // input files need not be here yet
 	stored  bool // the text is Job.Text's: nothing to fill in, no files to look at
-	unknown *int // attributes of the record, and of those that are made of it, that are none of ours
+	tally   *tally
 }
+
+// tally is of a record and of those that are made of it.
+type tally struct {
+	unknown  int // attributes that are none of ours
+	warnings int
+	unix     map[string]bool // programs that were seen to have no line breaks of DOS
+}
+
+func newTally() *tally { return &tally{unix: map[string]bool{}} }
 
 func newJobConfig(opts []Option) jobConfig {
 	c := jobConfig{root: os.DirFS("/"), now: time.Now}

@@ -55,6 +55,7 @@ func (s *JobSet) parametric(r *jobReader) error {
 		job.setNode(unique(taken, p.value), nil)
 		s.Jobs = append(s.Jobs, job)
 		if i > 0 { // the same for all
+			sub.cfg.tally.warnings -= len(job.Warnings)
 			job.Warnings = nil
 		}
 	}

@@ -85,6 +85,7 @@ func FromRecords(file string, src []byte, ads []*classad.Ad, opts ...Option) (*J
 	if len(ads) == 1 {
 		return set, set.read(newJobReader(file, text, cfg, ads[0]))
 	}
+	cfg.tally = newTally()
 	for i, ad := range ads {
 		one := &JobSet{}
 		if err := one.read(newJobReader(file, text, cfg, ad)); err != nil {

@@ -34,13 +34,16 @@ type jobReader struct {
 // maxFindings bounds the errors, and the warnings, said of one record.
 const maxFindings = 100
 
+// maxWarnings bounds those of all jobs that are made of a record: to find the line of each takes as long as the text is.
+const maxWarnings = 1_000
+
 // maxUnknown bounds the unknown attributes for which a known one is sought that
 // is nearly the same, in all jobs that are made of a record.
 const maxUnknown = 10_000
 
 func newJobReader(file, src string, cfg jobConfig, ad *classad.Ad) *jobReader {
-	if cfg.unknown == nil {
-		cfg.unknown = new(int)
+	if cfg.tally == nil {
+		cfg.tally = newTally()
 	}
 	return &jobReader{
 		file: file, src: src, cfg: cfg, dir: cfg.baseDir(file), ad: ad.Clone(),
@@ -69,9 +72,10 @@ func (r *jobReader) fail(pos classad.Pos, code, hint, format string, args ...any
 }
 
 func (r *jobReader) warn(pos classad.Pos, code, hint, format string, args ...any) {
-	if len(r.job.Warnings) >= maxFindings {
+	if len(r.job.Warnings) >= maxFindings || r.cfg.tally.warnings >= maxWarnings {
 		return
 	}
+	r.cfg.tally.warnings++
 	r.job.Warnings = append(r.job.Warnings, r.diagnostic(classad.Warning, pos, code, fmt.Sprintf(format, args...), hint))
 }
 

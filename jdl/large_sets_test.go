@@ -45,6 +45,33 @@ func TestManyJobsOfOneText(t *testing.T) {
 	})
 }
 
+// Nodes that each may end their DAG, and nodes that each have to be warned of, cost what their number is and not its square.
+func TestManyNodesOfOneKind(t *testing.T) {
+	for name, one := range map[string]string{"that end it": "AbortDAGOn = 1;", "to be warned of": "RetryCount = 999999;"} {
+		var text strings.Builder
+		text.WriteString(`Type = "Dag"; Nodes = [`)
+		for i := range 20_000 {
+			fmt.Fprintf(&text, "\nn%d = [Description = [Executable = \"/bin/true\"; %s]];", i, one)
+		}
+		text.WriteString("];")
+		t.Run(name, func(t *testing.T) {
+			testbed.Within(t, 3*time.Second, 200<<20, func() {
+				set, err := ParseJobs("j.jdl", []byte(text.String()))
+				if err != nil {
+					t.Fatal(err)
+				}
+				long, warnings := 0, len(set.Warnings)
+				for _, job := range set.Jobs {
+					long, warnings = long+len(job.Text()), warnings+len(job.Warnings)
+				}
+				if long > 20_000*1_000 || warnings > 1_000 || strings.Contains(one, "Retry") && warnings == 0 {
+					t.Errorf("%d bytes of text, %d warnings", long, warnings)
+				}
+			})
+		})
+	}
+}
+
 // What a few lines make of many jobs by placeholders, or by what all nodes have of their set, is refused before it is much,
 // and what stands in the text may be as much as the text.
 func TestSetsThatGrow(t *testing.T) {

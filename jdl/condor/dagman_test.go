@@ -5,8 +5,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gridbroker/jdl"
+	"gridbroker/testdata/testbed"
 )
 
 // abc is three nodes; what a case says of them stands behind it.
@@ -294,4 +296,18 @@ func TestTooManyNodes(t *testing.T) {
 	if _, _, err := readDAG(t, text.String()); err == nil || !strings.Contains(err.Error(), "t.dag:100001:1: more than 100000 nodes") {
 		t.Error(err)
 	}
+}
+
+// A DAG of which very much is to be warned is read in time that grows with its length.
+func TestDAGOfManyWarnings(t *testing.T) {
+	var text strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&text, "JOB n%d a.sub\nABORT-DAG-ON n%d 1 RETURN 1\n", i, i)
+	}
+	testbed.Within(t, 2*time.Second, 200<<20, func() {
+		_, warnings, err := readDAG(t, text.String())
+		if err != nil || len(warnings) == 0 || len(warnings) > 300 {
+			t.Errorf("%d warnings, %v", len(warnings), err)
+		}
+	})
 }

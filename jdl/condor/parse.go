@@ -99,9 +99,13 @@ type parser struct {
 	unmatched string    // a pattern that no file matches
 	late      []command // set at each queue statement
 	left      budget    // for what macros make outside of commands
+	told      int       // warnings
 	warn      func(*classad.Diagnostic)
 	err       error
 }
+
+// maxTold bounds the warnings of a text: to find the line of each takes as long as the text is.
+const maxTold = 200
 
 func (p *parser) diagnostic(severity classad.Severity, line int, hint, format string, args ...any) *classad.Diagnostic {
 	from := p.in[len(p.in)-1]
@@ -116,7 +120,7 @@ func (p *parser) fail(line int, hint, format string, args ...any) {
 }
 
 func (p *parser) tell(line int, format string, args ...any) {
-	if p.warn != nil {
+	if p.told++; p.warn != nil && p.told <= maxTold {
 		p.warn(p.diagnostic(classad.Warning, line, "", format, args...))
 	}
 }
