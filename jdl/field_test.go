@@ -71,6 +71,8 @@ func TestAsWritten(t *testing.T) {
 		{`Executable = "/bin/ls"; Tags = {"long"};`, `warning tag Tag "long" is asked for as a runtime environment`},
 		{"// web\nentity Job {\n  name String\n}", `error format JHipster`},
 		{"#!/bin/bash\n#SBATCH -n 4\nsrun hostname\n", `error format this is a script for Slurm`},
+		{"#SBATCH -n 4\nsrun hostname\n", `error format its first line has to be #!/bin/bash`},
+		{"#BSUB -n 4\n./a.out\n", `error format its first line has to be #!/bin/bash`},
 		{"#!/bin/sh\n#PBS -l nodes=1\n./a.out\n", `error format this is a script for PBS`},
 		{"#!/usr/bin/env python3\nfrom x import y\n", `error format this is a program (#!/usr/bin/env python3), not a description`},
 		{"#!/bin/sh\nmodule load x\n./a.out\n", `error format grid run -- ./PROGRAM runs one`},

@@ -52,7 +52,11 @@ func ReadAd(file string, src []byte, opts ...Option) (*Ad, error) {
 // shares the ending .jdl.
 func otherLanguage(file string, src []byte, err error) error {
 	if script := batchScript(src); script != "" {
-		return (&Diagnostic{Severity: Fatal, File: file, Pos: Pos{1, 1}, Code: "format", Hint: "name it as the Executable of a job, and say there what it asks for",
+		hint := "name it as the Executable of a job, and say there what it asks for"
+		if !bytes.HasPrefix(src, []byte("#!")) {
+			hint = "its first line has to be #!/bin/bash or the like"
+		}
+		return (&Diagnostic{Severity: Fatal, File: file, Pos: Pos{1, 1}, Code: "format", Hint: hint,
 			Msg: "this is a script for " + script + ", not a description of a job"}).ShowLine(string(src))
 	}
 	if line, _, _ := strings.Cut(string(src[:min(len(src), 200)]), "\n"); strings.HasPrefix(line, "#!") {
@@ -98,16 +102,17 @@ func otherFormat(src []byte) string {
 var batchMarks = [...]struct{ mark, system string }{{"#SBATCH", "Slurm"}, {"#PBS", "PBS"}, {"#$ -", "Grid Engine"}, {"#BSUB", "LSF"},
 	{"#OAR ", "OAR"}, {"#COBALT", "Cobalt"}, {"#PJM", "Fujitsu's job manager"}, {"#MSUB", "Moab"}, {"#flux:", "Flux"}, {"#@$", "NQS"}, {"# @", "LoadLeveler"}, {"#@ ", "LoadLeveler"}}
 
-// batchScript names the batch system that a shell script is for, if any.
+// batchScript names the batch system that a shell script is for, if any. It begins with #!, or at once with such a line.
 func batchScript(src []byte) string {
-	if !bytes.HasPrefix(src, []byte("#!")) {
-		return ""
-	}
+	begun := bytes.HasPrefix(src, []byte("#!"))
 	for line := range bytes.Lines(src[:min(len(src), 1<<16)]) {
 		for _, m := range batchMarks {
 			if bytes.HasPrefix(line, []byte(m.mark)) {
 				return m.system
 			}
+		}
+		if !begun {
+			return ""
 		}
 	}
 	return ""
