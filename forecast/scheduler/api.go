@@ -70,6 +70,7 @@ func (a *API) Handler() http.Handler {
 	a.register(api)
 	mux.HandleFunc("GET /metrics", a.metrics)
 	mux.HandleFunc("GET "+eventsPath, a.events)
+	mux.HandleFunc("GET "+newsPath, reporter{a}.news)
 	a.page(mux)
 	return http.NewCrossOriginProtection().Handler(a.guard(mux))
 }
@@ -160,7 +161,7 @@ func (a *API) admit(next http.Handler, w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r = asked(r, p, err == nil, why)
-	if r.URL.Path == eventsPath { // streams last, and have bounds of their own
+	if r.URL.Path == eventsPath || r.URL.Path == newsPath { // streams last, and have bounds of their own
 		end()
 		next.ServeHTTP(w, r)
 		return

@@ -61,7 +61,10 @@ func stream(ctx context.Context, p Person, list <-chan watched, write func(strin
 			return
 		case <-keep.C:
 			text = ": still here\n\n"
-		case e := <-list:
+		case e, goesOn := <-list:
+			if !goesOn {
+				return
+			}
 			if !p.Admin && (e.owner == "" || e.owner != p.Subject) {
 				e.Entry = Entry{ID: e.ID, At: e.At, Event: "change"}
 			}

@@ -13,6 +13,7 @@ import (
 type hub struct {
 	mu   sync.Mutex
 	subs map[chan watched]bool
+	over bool
 }
 
 // watched is an entry, and whose job it is about; "" where it is about none.
@@ -23,17 +24,32 @@ type watched struct {
 
 func newHub() *hub { return &hub{subs: map[chan watched]bool{}} }
 
-// subscribe returns a channel of entries and what ends it.
+// subscribe returns a channel of entries, which is closed when the replica ends, and what ends it.
 func (h *hub) subscribe() (<-chan watched, func()) {
 	c := make(chan watched, 256)
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.over {
+		close(c)
+		return c, func() {}
+	}
 	h.subs[c] = true
 	return c, func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		delete(h.subs, c)
 	}
+}
+
+// end ends all channels: nothing will be passed on any more.
+func (h *hub) end() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.over = true
+	for c := range h.subs {
+		close(c)
+	}
+	clear(h.subs)
 }
 
 func (h *hub) publish(list []watched) {
@@ -56,10 +72,15 @@ func (h *hub) listened() bool {
 	return len(h.subs) > 0
 }
 
+// relayPause is between two looks at the log, and the first of them after somebody has begun to listen
+// only finds out where it ends.
+const relayPause = 300 * time.Millisecond
+
 // relay reads the log for those who listen at this replica, whoever leads.
 func (s *Scheduler) relay(ctx context.Context) error {
+	defer s.hub.end() // who listens would keep the replica from ending
 	last := int64(-1)
-	for s.pause(ctx, 300*time.Millisecond) {
+	for s.pause(ctx, relayPause) {
 		if !s.hub.listened() {
 			last = -1
 			continue

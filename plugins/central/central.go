@@ -49,6 +49,7 @@ var (
 	_ plugins.Pinger       = (*Backend)(nil)
 	_ plugins.Renewer      = (*Backend)(nil)
 	_ plugins.Explainer    = (*Backend)(nil)
+	_ plugins.Herald       = (*Backend)(nil)
 	_ plugins.SourceOpener = (*Backend)(nil)
 )
 

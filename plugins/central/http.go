@@ -78,7 +78,7 @@ func (c *client) raw(ctx context.Context, q question) (text []byte, err error) {
 	first := c.replicas.Current()
 	c.replicas.Ask(ctx, func(base string, last bool) plugins.Standing {
 		q.patience = answerTime
-		if again && !last {
+		if again && !last && q.op != "news" { // which are waited for
 			q.patience = replicaTime
 		}
 		text, err = c.ask(ctx, base, q)

@@ -1,0 +1,23 @@
+package central
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+)
+
+// News implements plugins.Herald: of jobs that have ended. A scheduler of before holds no such questions, and refuses them.
+func (b *Backend) News(ctx context.Context, endpoint, mark string) (ids []string, next string, err error) {
+	c, err := b.client(endpoint)
+	if err != nil {
+		return nil, "", err
+	}
+	var out struct {
+		Mark int64    `json:"mark"`
+		Jobs []string `json:"jobs"`
+	}
+	err = c.do(ctx, "news", http.MethodGet, "/v1/jobs/news?since="+url.QueryEscape(cmp.Or(mark, "0")), nil, &out)
+	return out.Jobs, strconv.FormatInt(out.Mark, 10), err
+}
