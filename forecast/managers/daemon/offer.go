@@ -24,6 +24,8 @@ func (d *Daemon) offer(a assignment) {
 		err := call(d.ctx, d.config.Client, a.Job.Broker+"/v1/offer", o, &answer, callPatience)
 		heard(d, a.Job.Broker, err == nil)
 		switch {
+		case !holds(d, &a.Job): // what was said is of no other attempt
+			return
 		case err == nil && answer.Granted && !answer.Ended:
 			d.granted(a.Job.ID)
 			return

@@ -3,7 +3,9 @@ package daemon
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -58,4 +60,60 @@ func TestOffersEnd(t *testing.T) {
 		cancel()
 		<-ended
 	})
+}
+
+// roundTrip is a network of one answer.
+type roundTrip func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// An offer of an attempt that has no resources here any more is not made, and what a broker says of one takes
+// nothing from the next attempt, which came meanwhile.
+func TestOffersAreOfTheirAttempt(t *testing.T) {
+	first := assignment{Job: managers.Job{ID: "j", Broker: "https://ui.example:1", Attempt: 1}}
+	next := &assignment{Job: first.Job}
+	next.Job.Attempt = 2
+	for name, c := range map[string]struct {
+		held, meanwhile *assignment
+		asked           int
+	}{
+		"over before it is made": {next, next, 0},
+		"over while it is made":  {&first, next, 1},
+		"it is held":             {&first, &first, 1},
+	} {
+		d, asked := lonely(t), 0
+		d.held["j"] = c.held
+		d.config.Client = &http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+			asked++
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			d.held["j"] = c.meanwhile
+			return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(`{"granted":false,"ended":true}`))}, nil
+		})}
+		d.offer(first)
+		if got := d.held["j"]; asked != c.asked || (got == next) != (c.meanwhile == next) || c.meanwhile == &first && got != nil {
+			t.Errorf("%s: asked %d times, and %+v has its resources", name, asked, got)
+		}
+	}
+}
+
+// What a silent broker was only offered is not taken back as what it was granted is: it may be granting it.
+func TestOnlyGrantedJobsAreOverdue(t *testing.T) {
+	d := lonely(t)
+	const broker = "https://ui.example:1"
+	d.brokers[broker] = &acquaintance{heard: time.Now().Add(-2 * maxHold)}
+	d.brokers["https://heard.example:1"] = &acquaintance{heard: time.Now()}
+	for id, a := range map[managers.ID]*assignment{
+		"granted": {Job: managers.Job{Broker: broker}, Granted: true},
+		"offered": {Job: managers.Job{Broker: broker}},
+		"heard":   {Job: managers.Job{Broker: "https://heard.example:1"}, Granted: true},
+		"unknown": {Job: managers.Job{Broker: "https://unknown.example:1"}, Granted: true},
+	} {
+		a.Job.ID = id
+		d.held[id] = a
+	}
+	if list := overdue(d); len(list) != 1 || list[0] != "granted" {
+		t.Errorf("overdue are %v", list)
+	}
 }

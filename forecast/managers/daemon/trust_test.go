@@ -155,3 +155,40 @@ func TestKeeper(t *testing.T) {
 		}
 	}
 }
+
+// After a file could not be written anew nothing is added to the one that there was, which may be nobody's any more: all that
+// is held is written where that is possible again, and until then nothing is said to be kept.
+func TestKeeperAfterAFailedRewrite(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "m")
+	k, held, err := openKeeper(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put := func(id managers.ID) error {
+		held[id] = &assignment{Job: managers.Job{ID: id}}
+		return k.put(held, held[id])
+	}
+	if err := put("before"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(dir, dir+"-away"); err != nil {
+		t.Fatal(err)
+	}
+	k.lines = 2*slack + 10 // of jobs that have ended
+	if err := k.drop("ended", held); err == nil {
+		t.Fatal("written anew where there is no directory")
+	}
+	if err := put("meanwhile"); err == nil {
+		t.Error("kept in a file that has no name any more")
+	}
+	if err := os.Rename(dir+"-away", dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(put("after"), k.close()); err != nil {
+		t.Fatal(err)
+	}
+	if k, held, err = openKeeper(dir); err != nil || held["before"] == nil || held["meanwhile"] == nil || held["after"] == nil {
+		t.Fatal(held, err)
+	}
+	k.close()
+}

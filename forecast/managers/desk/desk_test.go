@@ -3,6 +3,7 @@ package desk
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -234,5 +235,25 @@ func TestDeskIsBounded(t *testing.T) {
 		{Key: "tags", Need: managers.Resources{CPUs: 1, Tags: strings.Repeat("x", 5000)}}})
 	if err != nil || told[0].Error == "" || told[1].Error == "" || told[2].Error != "" || told[3].Error == "" {
 		t.Errorf("%+v %v", told, err)
+	}
+}
+
+// All users together have two hundred thousand jobs at most, and none that comes is taken beyond that.
+func TestDeskIsBoundedInAll(t *testing.T) {
+	d := &Desk{config: Config{Log: slog.New(slog.DiscardHandler)}, jobs: map[managers.ID]*job{}}
+	for i := range maxInAll - 1 {
+		d.jobs[managers.ID(fmt.Sprint(i))] = nil
+	}
+	one := &job{}
+	if err := d.room(one, nil, time.Now()); err != nil {
+		t.Errorf("the last: %v", err)
+	}
+	if err := d.room(one, []*job{one}, time.Now()); err != errFull {
+		t.Errorf("one more beside it: %v", err)
+	}
+	d.bytes = allBytes
+	clear(d.jobs)
+	if err := d.room(one, nil, time.Now()); err != errFull {
+		t.Errorf("where those that there are are too large: %v", err)
 	}
 }
