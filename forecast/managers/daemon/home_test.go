@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -147,6 +148,9 @@ func TestHomeIsInTheSameTree(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.up(below)
+	if err := d.take(below, child, frame{Message: &managers.Message{Shape: &managers.Shape{Path: []string{"https://m.example:1"}}}}); err != nil {
+		t.Errorf("one below that tells of its way up, which leads here: %v", err)
+	}
 	other := newConn(t.Context(), "https://home.example:1")
 	if n, err = d.attach(other, managers.Parent); err != nil {
 		t.Fatal(err)
@@ -160,6 +164,47 @@ func TestHomeIsInTheSameTree(t *testing.T) {
 	}
 	if s := d.State(); s.Parent != "https://home.example:1" || up.ctx.Err() == nil {
 		t.Errorf("with a second parent it is under %s", s.Parent)
+	}
+}
+
+// Who goes home asks its parent for the tree that it stands in: another one would be left by all that is below. It asks
+// not at all where it does not know that tree, and not while it is a root itself.
+func TestGoesHomeInItsOwnTree(t *testing.T) {
+	for want, path := range map[string][]string{
+		"[https://root.example:1]": {"https://parent.example:1", "https://root.example:1"},
+		"[]":                       nil,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			d := lonely(t)
+			var asked []string
+			d.config.Parent, d.config.Beat = "https://home.example:1", time.Second
+			d.config.Client = &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+				var hello frame
+				if err := json.NewDecoder(r.Body).Decode(&hello); err != nil {
+					t.Error(err)
+				}
+				asked = append(asked, hello.Tree)
+				return nil, io.ErrUnexpectedEOF
+			})}
+			if path != nil {
+				up := newConn(t.Context(), path[0])
+				n, err := d.attach(up, managers.Parent)
+				if err == nil {
+					d.up(n)
+					err = d.take(n, up, frame{Message: &managers.Message{Shape: &managers.Shape{Path: path}}})
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), (homeBeats+5)*time.Second)
+			defer cancel()
+			(&climber{Daemon: d}).goHome(ctx)
+			d.work.Wait()
+			if got := fmt.Sprint(asked); got != want {
+				t.Errorf("asked for the trees %s, want %s", got, want)
+			}
+		})
 	}
 }
 
