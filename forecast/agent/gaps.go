@@ -15,9 +15,10 @@ func Gaps(steps []batch.Slot, now time.Time, c Chances) []wire.Slot { return gap
 // freeSlots are the slots foreseen; how those of before came out is learned from.
 func freeSlots(a *Agent, s batch.State, f *batch.Forecast) []wire.Slot {
 	now := a.Now()
-	a.slotOdds.look(s, begunNow(bookedNow(a), s, now), now)
+	booked := begunNow(bookedNow(a), s, now)
+	a.slotOdds.look(s, booked, now)
 	chances := a.slotOdds.chances(now)
-	if err := a.seeLoss(s, f, begunNow(bookedNow(a), s, now)); err != nil {
+	if err := a.seeLoss(s, f, booked); err != nil {
 		a.Log.Warn("what guests cost local jobs is not known", "error", err)
 	}
 	slots := gaps(a.Conf.Offer(s, f, bookedNow(a)), now, chances)

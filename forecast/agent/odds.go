@@ -231,8 +231,11 @@ func bookedNow(a *Agent) []wire.Booking {
 // begunNow marks as running what is due and of whose size a job has begun since: the
 // scheduler tells it later, and a guest that has just begun would look like a local job.
 func begunNow(booked []wire.Booking, s batch.State, now time.Time) []wire.Booking {
-	list, earliest := slices.Clone(booked), int64(math.MaxInt64)
 	due := func(b *wire.Booking) bool { return !b.Running && b.From <= now.Unix() && now.Unix() < b.To }
+	if !slices.ContainsFunc(booked, func(b wire.Booking) bool { return due(&b) }) {
+		return booked
+	}
+	list, earliest := slices.Clone(booked), int64(math.MaxInt64)
 	var known []*wire.Booking // that the scheduler says run: their jobs are no others'
 	for i := range list {
 		switch {

@@ -24,8 +24,12 @@ func Candidates() []batch.Policy {
 // jobs, the policy is the one that fits best what was seen to start.
 func govern(ctx context.Context, a *Agent, s batch.State, ended []batch.Ending) error {
 	policy := a.Forecast.Policy
-	if asked, ok := askRules(ctx, a); ok {
+	asked, told := askRules(ctx, a)
+	if told {
 		policy = asked
+	}
+	if !told && a.fit == nil {
+		return nil
 	}
 	if a.fit != nil {
 		weigh(a, s, ended)
