@@ -398,8 +398,8 @@ func (w news) handle(ctx context.Context, m *message) error {
 	case kindJob:
 		return w.submitted(ctx, m)
 	case kindCancel, kindForget:
-		var id string
-		if err := m.read(&id); err != nil {
+		id, err := said[string](m)
+		if err != nil {
 			return err
 		}
 		if m.kind == kindCancel {
@@ -411,15 +411,15 @@ func (w news) handle(ctx context.Context, m *message) error {
 	case kindSlots:
 		return w.slots(ctx, m)
 	case kindSeen:
-		var v seen
-		if err := m.read(&v); err != nil {
+		v, err := said[seen](m)
+		if err != nil {
 			return err
 		}
 		w.seen(v)
 		return nil
 	case kindResult:
-		var r result
-		if err := m.read(&r); err != nil {
+		r, err := said[result](m)
+		if err != nil {
 			return err
 		}
 		w.result(r)

@@ -14,8 +14,8 @@ import (
 
 // submitted takes a job into memory.
 func (w news) submitted(ctx context.Context, m *message) error {
-	var ids []string
-	if err := m.read(&ids); err != nil {
+	ids, err := said[[]string](m)
+	if err != nil {
 		return err
 	}
 	if own := w.h.scratch; own != nil {
@@ -104,8 +104,8 @@ func (w news) remove(ctx context.Context, id string) error {
 // refresh gives a waiting job another description or priority. One that is
 // booked already keeps what it has.
 func (w news) refresh(m *message) error {
-	var r refreshed
-	if err := m.read(&r); err != nil {
+	r, err := said[refreshed](m)
+	if err != nil {
 		return err
 	}
 	j := w.mem.jobs[r.Job]
@@ -136,8 +136,8 @@ func (w news) refresh(m *message) error {
 
 // drain opens or closes a cluster.
 func (w news) drain(m *message) error {
-	var d drained
-	if err := m.read(&d); err != nil {
+	d, err := said[drained](m)
+	if err != nil {
 		return err
 	}
 	c := w.mem.clusters[d.Cluster]
@@ -156,8 +156,8 @@ func (w news) drain(m *message) error {
 // slots brings a cluster's slots up to date. Where the leader's and the agent's
 // sets have come apart, the agent is asked for all of them.
 func (w news) slots(ctx context.Context, told *message) error {
-	var m slotsMessage
-	if err := told.read(&m); err != nil {
+	m, err := said[slotsMessage](told)
+	if err != nil {
 		return err
 	}
 	c := w.mem.clusters[m.Cluster]

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"slices"
 
 	"gridbroker/plugins"
@@ -34,13 +33,18 @@ type message struct {
 	said any    // and what was said; nil: body is that
 }
 
-// read reads what it says.
-func (m *message) read(into any) error {
-	if m.said == nil {
-		return json.Unmarshal(m.body, into)
+// said is what a message says.
+func said[T any](m *message) (v T, err error) {
+	if v, same := m.said.(T); same {
+		return v, nil
 	}
-	reflect.ValueOf(into).Elem().Set(reflect.Indirect(reflect.ValueOf(m.said)))
-	return nil
+	text := m.body
+	if m.said != nil {
+		if text, err = json.Marshal(m.said); err != nil {
+			return v, err
+		}
+	}
+	return v, json.Unmarshal(text, &v)
 }
 
 // refreshed is a new description or priority of a waiting job.

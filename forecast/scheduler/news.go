@@ -17,8 +17,12 @@ const newsPath = "/v1/jobs/news"
 // newsWait is how long a question for news is held: less than users' commands wait for an answer.
 const newsWait = 20 * time.Second
 
-// maxNews bounds the jobs of one answer.
-const maxNews = 1000
+// maxNews bounds the jobs of one answer, and farBack the entries of the log that are read for it: who asks from
+// farther back looks at his jobs anyway.
+const (
+	maxNews = 1000
+	farBack = 100_000
+)
 
 // News are jobs of a user that have ended since a mark, and the mark to ask from the next time.
 type News struct {
@@ -105,7 +109,7 @@ func ended(ctx context.Context, s *Store, owner string, since int64) (n News, er
 			}
 			return err
 		}, `select l.id, l.job from log l join queue q on q.id = l.job where l.id > $1 and q.owner = $2
-			and l.event in ('done', 'failed', 'cancelled') order by l.id limit $3`, since, owner, maxNews)
+			and l.event in ('done', 'failed', 'cancelled') order by l.id limit $3`, max(since, n.Mark-farBack), owner, maxNews)
 	})
 	return n, err
 }

@@ -68,4 +68,11 @@ func TestNewsAreOfOwnEnds(t *testing.T) {
 	if n, err := ended(t.Context(), w.s.store, "alice", 99); err != nil || n.Mark != 4 || len(n.Jobs) > 0 {
 		t.Errorf("since a mark of another database %v, %v", n, err)
 	}
+	tx(func(h handle) error {
+		_, err := h.exec(t.Context(), "insert into log (id, at, epoch, job, cluster, who, event, said) values ($1, 0, 0, 'bobs', '', '', 'done', '')", farBack+4)
+		return err
+	})
+	if n, err := ended(t.Context(), w.s.store, "alice", 1); err != nil || n.Mark != farBack+4 || len(n.Jobs) > 0 {
+		t.Errorf("from farther back than is read %v, %v", n, err)
+	}
 }
