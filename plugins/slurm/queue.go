@@ -100,7 +100,7 @@ func (c cluster) state(now time.Time, name string) batch.State {
 			state.Jobs = append(state.Jobs, j)
 		}
 	}
-	inOpenQueues(state.Jobs, state.Queues)
+	inOpenQueues(state.Jobs, state.Queues, c.parts)
 	throttled(state.Jobs, c.jobs)
 	onTasks(state.Jobs)
 	delayed(now, state.Jobs)
@@ -342,8 +342,8 @@ func queuedJob(e *entry, room int) (batch.Job, bool) {
 	}
 	switch e.state {
 	case "PENDING", "CONFIGURING":
-		never := neverStarts(e.reason) && (len(j.Also) == 0 || !strings.HasPrefix(e.reason, "Partition")) // of one of its queues
-		j.Held = never || e.reason == "Dependency" && len(j.After) == 0                                   // singleton, for one
+		never := neverStarts(e.reason) && (len(j.Also) == 0 || !ofOnePartition(e.reason))
+		j.Held = never || e.reason == "Dependency" && len(j.After) == 0 // singleton, for one
 		if e.reason == "BeginTime" {
 			j.Begin = unix(e.start)
 		}
@@ -374,7 +374,16 @@ func neverStarts(reason string) bool {
 		return true
 	}
 	spent := strings.HasSuffix(reason, "MinutesLimit") && !strings.Contains(reason, "Run")
-	return spent || strings.HasSuffix(reason, "PerJobLimit") || heldReasons[reason]
+	return spent || strings.HasSuffix(reason, "PerJobLimit") || strings.Contains(reason, unwelcome) || heldReasons[reason]
+}
+
+// unwelcome is what Slurm says where a partition does not let in a job's QOS or account:
+// "Job's QOS not permitted to use this partition (p allows a not b)".
+const unwelcome = " not permitted to use this partition"
+
+// ofOnePartition tells whether a reason is of one of a job's partitions, and not of all.
+func ofOnePartition(reason string) bool {
+	return strings.HasPrefix(reason, "Partition") || strings.Contains(reason, unwelcome)
 }
 
 // standsAside reports whether a pending job does not compete now: it can never

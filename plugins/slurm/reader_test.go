@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -43,9 +44,13 @@ func TestWhatJobsWaitFor(t *testing.T) {
 		t.Errorf("singleton: %+v", j)
 	}
 	for reason, held := range map[string]bool{"DependencyNeverSatisfied": true, "QOSMaxWallDurationPerJobLimit": true, "QOSMaxCpuPerJobLimit": true,
-		"AssocGrpCPUMinutesLimit": true, "AssocGrpCPURunMinutesLimit": false, "QOSMaxCpuPerUserLimit": false, "Licenses": false} {
+		"AssocGrpCPUMinutesLimit": true, "AssocGrpCPURunMinutesLimit": false, "QOSMaxCpuPerUserLimit": false, "Licenses": false,
+		"Job's QOS not permitted to use this partition (pq allows a,b not d)": true, "Job's account not permitted to use this partition (pa allows other not grid)": true, "PartitionTimeLimit": true} {
 		if j := job(t, map[byte]string{'r': reason}); j.Held != held {
 			t.Errorf("%s: held %v", reason, j.Held)
+		}
+		if j := job(t, map[byte]string{'r': reason, 'P': "short,long"}); j.Held != (held && !strings.Contains(strings.ToLower(reason), "partition")) {
+			t.Errorf("%s, of one of two partitions: held %v", reason, j.Held)
 		}
 	}
 }

@@ -75,9 +75,11 @@ func TestOpenQueues(t *testing.T) {
 		{Queue: "small", Also: []string{"low"}, Requested: time.Minute, Nodes: 2},
 		{Queue: "high", Also: []string{"down"}, Requested: 2 * time.Hour},
 		{Queue: "down", Requested: time.Minute},
+		{Queue: "high", Also: []string{"low"}, Requested: time.Minute, QOS: "guest"},
+		{Queue: "small", Also: []string{"low"}, Requested: time.Minute, QOS: "other"},
 	}
-	inOpenQueues(jobs, queues)
-	for i, want := range []string{"high [low]", "low []", "low []", "high [down]", "down []"} {
+	inOpenQueues(jobs, queues, []map[string]string{{"PartitionName": "high", "DenyQos": "guest"}, {"PartitionName": "small", "AllowQos": "guest"}, {"PartitionName": "low", "AllowQos": "ALL"}})
+	for i, want := range []string{"high [low]", "low []", "low []", "high [down]", "down []", "low []", "low []"} {
 		if is := fmt.Sprint(jobs[i].Queue, " ", jobs[i].Also); is != want {
 			t.Errorf("job %d: %s, want %s", i, is, want)
 		}
