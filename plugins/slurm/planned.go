@@ -22,7 +22,7 @@ func (e *entry) plan() time.Time {
 // asPlanned lets jobs start no sooner than Slurm plans them to where what they ask for has
 // no model: nodes that it names beside others, nodes of several kinds in one job, one type of GPU of nodes that have several,
 // nodes that only the user's own jobs may share, partitions that leave a part of each node
-// to others, and the parts of a heterogeneous job, which start together.
+// to others, several partitions that differ, and the parts of a heterogeneous job, which start together.
 func (c *cluster) asPlanned(now time.Time, jobs []batch.Job, said map[string]*entry) {
 	mixed, parted := map[string]bool{}, map[string]bool{}
 	for _, n := range c.nodes {
@@ -35,13 +35,14 @@ func (c *cluster) asPlanned(now time.Time, jobs []batch.Job, said map[string]*en
 	for _, p := range c.parts {
 		parted[p["PartitionName"]] = atoi(p["MaxCPUsPerNode"]) > 0
 	}
+	ways := c.ways()
 	for i := range jobs {
 		j, e := &jobs[i], said[jobs[i].ID]
 		if e == nil || !e.waits() {
 			continue
 		}
 		beside := len(j.Within) == 0 && len(list(e.requested)) > 0 // it has the nodes that it names, and others
-		odd := beside || strings.Contains(e.features, "*") || e.sharing == "USER" || e.sharing == "TOPO" || parted[j.Queue] ||
+		odd := beside || strings.Contains(e.features, "*") || e.sharing == "USER" || e.sharing == "TOPO" || parted[j.Queue] || ways.differ(j) ||
 			j.GPUs > 0 && slices.ContainsFunc(j.Features, func(name string) bool { return mixed[name] })
 		if at := e.plan(); odd && at.After(now) {
 			j.Eligible = j.Begin.IsZero() && len(j.After) == 0

@@ -12,7 +12,7 @@ func TestAsPlanned(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		job   map[byte]string
-		parts string
+		parts string // and nodes
 		begin int64
 	}{
 		{"plain", nil, "PartitionName=short MaxCPUsPerNode=UNLIMITED", 0},
@@ -21,6 +21,10 @@ func TestAsPlanned(t *testing.T) {
 		{"blocks of nodes of the job's own", map[byte]string{'h': "TOPO"}, "", 1795753500},
 		{"a part of each node", nil, "PartitionName=short MaxCPUsPerNode=4", 1795753500},
 		{"a part of each node, not planned", map[byte]string{'S': "N/A"}, "PartitionName=short MaxCPUsPerNode=4", 0},
+		{"two partitions of two tiers, the lower of which has further nodes", map[byte]string{'P': "low,short"}, "PartitionName=short PriorityTier=7\nPartitionName=low PriorityTier=1\nNodeName=a Partitions=short\nNodeName=b Partitions=low", 1795753500},
+		{"the lower has none", map[byte]string{'P': "low,short"}, "PartitionName=short PriorityTier=7\nPartitionName=low PriorityTier=1\nNodeName=a Partitions=short,low\nNodeName=b Partitions=short", 0},
+		{"one tier", map[byte]string{'P': "low,short"}, "PartitionName=short PriorityTier=1\nPartitionName=low PriorityTier=1\nNodeName=a Partitions=short\nNodeName=b Partitions=low", 0},
+		{"one tier, and several nodes", map[byte]string{'P': "low,short", 'D': "2", 'C': "2"}, "PartitionName=short PriorityTier=1\nPartitionName=low PriorityTier=1\nNodeName=a Partitions=short\nNodeName=b Partitions=low", 1795753500},
 		{"planned for now", map[byte]string{'h': "USER", 'S': "1795753387"}, "", 0},
 		{"ten minutes after one that is gone", map[byte]string{'E': "after:3+10(unfulfilled)", 'r': "Dependency"}, "", 1795753387 + 600},
 		{"a part of a heterogeneous job that is not planned", map[byte]string{'i': "7+0", 'S': "N/A"}, "", 1795753387 + 30},
@@ -29,7 +33,14 @@ func TestAsPlanned(t *testing.T) {
 		for k, v := range c.job {
 			fields[k] = v
 		}
-		x := cluster{jobs: []entry{*entryWith(fields)}, parts: records(c.parts)}
+		x := cluster{jobs: []entry{*entryWith(fields)}}
+		for _, r := range records(c.parts) {
+			if r["NodeName"] != "" {
+				x.nodes = append(x.nodes, r)
+			} else {
+				x.parts = append(x.parts, r)
+			}
+		}
 		j := x.state(now, "c").Jobs[0]
 		if got := j.Begin; c.begin == 0 && !got.IsZero() || c.begin > 0 && got.Unix() != c.begin {
 			t.Errorf("%s: begins %v, want %d", c.name, got, c.begin)
