@@ -75,12 +75,8 @@ func newCluster(s State, p Policy, users *names, always bool) (*cluster, error) 
 	c.at = slices.Repeat([]int32{-1}, len(s.Jobs))
 	c.ranks = byID(&s, p)
 	c.seq = int64(len(c.ranks))
-	for _, known := range []bool{true, false} { // first those of which it is known where
-		for i := range s.Jobs {
-			if !s.Jobs[i].Started.IsZero() && known == (len(s.Jobs[i].Placed) > 0) {
-				c.run(i)
-			}
-		}
+	for _, i := range c.runs() {
+		c.run(i)
 	}
 	c.reserve()
 	c.enqueue()
@@ -309,52 +305,4 @@ func (n *Node) Has(feature string) bool {
 		}
 	}
 	return false
-}
-
-// run puts a running job on the machine.
-func (c *cluster) run(i int) {
-	t := c.task(i)
-	t.Priority = c.weight(i, t.Submit)
-	start := min(c.state.Jobs[i].Started.Unix(), c.now)
-	t.Limit = outrun(t.Limit, c.now-start)
-	id := c.place()
-	c.begun++
-	c.busy++
-	c.at[i] = id
-	c.jobs[id] = job{Task: t, seq: number(c, i), limit: t.Limit, procs: int32(t.Procs), state: running, start: start, order: c.begun}
-	j := &c.jobs[id]
-	if q := c.queues.of(t.Queue); q != nil {
-		q.active++
-	}
-	c.put(j, c.state.Jobs[i].Placed)
-}
-
-// put holds what a running job has, where it is known to have it. Parts on
-// nodes that are not up, or that have no room left, are no part of the plan.
-func (c *cluster) put(j *job, placed []Placement) {
-	plan, byNode := c.plan.(*nodePlan)
-	if len(placed) > 0 {
-		known := int32(0)
-		for _, p := range placed {
-			i, ok := c.nodes.find(p.Node)
-			if !ok {
-				continue
-			}
-			procs := int32(p.Procs)
-			if byNode {
-				if room := plan.nodes[i].spare(c.now); room < procs {
-					procs, c.crowded = room, true
-				}
-			}
-			j.shares = append(j.shares, share{int32(i), procs})
-			known += procs
-		}
-		j.procs = known
-	}
-	end := j.start + j.limit
-	if byNode && len(placed) > 0 {
-		plan.hold(j, c.now, end, j.shares)
-		return
-	}
-	c.plan.occupy(j, c.now, end)
 }

@@ -87,7 +87,7 @@ func (y preemptor) victims(j *job) (list []int32) {
 	slices.SortStableFunc(list, func(a, b int32) int {
 		x, y := &m.jobs[a], &m.jobs[b]
 		if p.Preemption.YoungestFirst {
-			return cmp.Compare(y.start, x.start)
+			return cmp.Or(cmp.Compare(y.start, x.start), cmp.Compare(x.seq, y.seq))
 		}
 		return cmp.Or(cmp.Compare(x.standing.rank, y.standing.rank), cmp.Compare(len(x.shares), len(y.shares)), cmp.Compare(x.seq, y.seq))
 	})
