@@ -330,16 +330,19 @@ type noRoom struct{ jobs.Store }
 
 func (noRoom) Reserve(int) (jobs.Reserve, error) { return nil, errors.New("no space left on device") }
 
-// A job that another process has forgotten counts as lost, and has an Err.
+// A job that another process has forgotten counts as lost, has an Err, and nobody waits for it any more.
 func TestForgottenCountsAsLost(t *testing.T) {
 	b, _ := rig(t)
-	os := submit(t, b, []*glue.Resource{site("a")}, set(stored(t, `Executable = "/bin/true";`)))
+	os := submit(t, b, []*glue.Resource{site("a")}, set(stored(t, `Executable = "/bin/true"; RetryCount = 3;`)))
 	if err := b.Store.Delete(context.Background(), jobs.Records(os)); err != nil {
 		t.Fatal(err)
 	}
 	refresh(t, b, os)
 	if os[0].State != plugins.Lost || os[0].Err == nil {
 		t.Errorf("%s %v", os[0].State, os[0].Err)
+	}
+	if ended, err := b.Step(t.Context(), os, jobs.Waiting{}); err != nil || !ended {
+		t.Errorf("waited for on: %v, %v", ended, err)
 	}
 }
 

@@ -670,7 +670,7 @@ type Vanished struct{}
 func (Vanished) name() string          { return "removed" }
 func (Vanished) from() []plugins.State { return every }
 func (Vanished) apply(r *Record, _ time.Time) (string, bool) {
-	r.State, r.Reason = plugins.Lost, "its record was removed meanwhile"
+	r.State, r.Reason, r.NoRetry = plugins.Lost, "its record was removed meanwhile", true
 	return r.Reason, true
 }
 
