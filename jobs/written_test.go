@@ -105,7 +105,7 @@ func TestWhatEventsWrite(t *testing.T) {
 		"resubmitted":                   {"Native Reason Owner Handle Cancelled TakenBack Restarted Unmatched NotBefore Uncertain Since Fault ExitCode Host Submitted Started Ended Expires WallTime CPUTime MaxMemory Output", ""},
 		"brought":                       {"", ""},
 		"renewed":                       {"", ""},
-		"vanished":                      {"State Reason", "State Reason"},
+		"vanished":                      {"State Reason NoRetry", "State Reason NoRetry"},
 		"restarted":                     {"State Native Reason Owner Past Cancelled TakenBack Restarted Unmatched NotBefore Uncertain Since Fault ExitCode Host Started Ended Expires WallTime CPUTime MaxMemory Output", "State Past Restarted"},
 		"not restarted":                 {"State Native Reason Past Restarted Fault ExitCode Host Started Ended Expires WallTime CPUTime MaxMemory Output Scripts", "State Past"},
 		"seen cancelled":                {"State Native Reason Restarted Uncertain Since Fault Updated", "State Ended Updated"},
