@@ -35,6 +35,22 @@ func fullRecord(id string) *Record {
 	return r
 }
 
+// TestGroupsHaveAnIndex: nobody reads all records to find a group's, or that there is none of an id.
+func TestGroupsHaveAnIndex(t *testing.T) {
+	s := opened(t, t.TempDir())
+	ofQuery, _ := Query{Parent: "1ppp"}.where()
+	for _, where := range []string{ofQuery, ofGroup} {
+		var id, above, unused int
+		var plan string
+		if err := s.db.QueryRow("EXPLAIN QUERY PLAN SELECT id, body, sum FROM jobs WHERE "+where+" ORDER BY id", "1ppp").Scan(&id, &above, &unused, &plan); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(plan, "jobs_by_parent") {
+			t.Errorf("%s: %s", where, plan)
+		}
+	}
+}
+
 // The contract of a Store, for each there is.
 func TestStores(t *testing.T) {
 	stores := map[string]func(t *testing.T) Store{

@@ -76,13 +76,16 @@ func (q Query) where() (string, []any) {
 		where, args = append(where, "id >= ?"), append(args, least)
 	}
 	if q.Parent != "" {
-		where, args = append(where, "parent = ?"), append(args, q.Parent)
+		where, args = append(where, ofGroup), append(args, q.Parent)
 	}
 	if !q.Loose.IsZero() {
 		where, args = append(where, "loose > ? AND loose <> 0"), append(args, q.Loose.UnixMilli())
 	}
 	return strings.Join(where, " AND "), args
 }
+
+// ofGroup is the condition for the jobs of a group. The index of groups is used where it is said that there is one.
+const ofGroup = "parent = ? AND parent <> ''"
 
 // Find implements Store.
 func (s *SQLite) Find(ctx context.Context, ids []string) ([]*Record, error) {
@@ -91,7 +94,7 @@ func (s *SQLite) Find(ctx context.Context, ids []string) ([]*Record, error) {
 		case whole:
 			return s.records(ctx, "id = ?", id)
 		case parentOf:
-			return s.records(ctx, "parent = ?", id)
+			return s.records(ctx, ofGroup, id)
 		case beginning:
 			return s.records(ctx, "id >= ? AND id < ?", id, id+"~")
 		case end:
