@@ -70,7 +70,7 @@ func healthRows(d *deps, list []history.Health) [][]string {
 			well = fmt.Sprintf("%.0f%%", 100*h.Success)
 		}
 		if h.WaitRatio > 0 {
-			wait = fmt.Sprintf("x%.2g", h.WaitRatio)
+			wait = ratioText(h.WaitRatio)
 		}
 		if !h.Until.IsZero() {
 			until = h.Until.In(d.env.Now().Location()).Format(time.DateTime)
@@ -202,4 +202,15 @@ func pinEach(ctx context.Context, d *deps, name, how string, pin func(h *history
 		fmt.Fprintf(d.env.Out, "%s  %s\n", id, how)
 	}
 	return nil
+}
+
+// ratioText is how many times as long something took, in as few digits as tell people more.
+func ratioText(r float64) string {
+	switch {
+	case r < 0.01:
+		return "x<0.01"
+	case r < 10:
+		return fmt.Sprintf("x%.2g", r)
+	}
+	return fmt.Sprintf("x%.0f", r)
 }

@@ -304,3 +304,12 @@ func TestColumnsOfJobs(t *testing.T) {
 		}
 	}
 }
+
+// TestRatios: how many times as long is a number that people read.
+func TestRatios(t *testing.T) {
+	for r, want := range map[float64]string{2.1e-8: "x<0.01", 0.05: "x0.05", 1: "x1", 2.345: "x2.3", 12.6: "x13", 1234: "x1234"} {
+		if got := ratioText(r); got != want {
+			t.Errorf("%v: %s, want %s", r, got, want)
+		}
+	}
+}
