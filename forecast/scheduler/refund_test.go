@@ -31,4 +31,20 @@ func TestRefundsAndOldNews(t *testing.T) {
 	if j.State != Collecting || charged == 0 || back != charged || j.Charged != 0 {
 		t.Errorf("%s: charged %d, paid back %d, %d left", j.State, charged, back, j.Charged)
 	}
+	deals := len(now.ledger)
+	news{now}.result(result{Job: j.ID, Verb: launch, Key: string(launch) + "/" + j.request(), Kind: plugins.Refused})
+	if j.State != Collecting || len(now.ledger) > deals {
+		t.Errorf("what is said of its launch after its end makes it %s, with %d deals more", j.State, len(now.ledger)-deals)
+	}
+}
+
+// A job that goes back into the queue has paid nothing, whatever becomes of it there.
+func TestUnbookedIsPaidBack(t *testing.T) {
+	w, a := due(t)
+	j := w.s.mem.jobs[a.Job]
+	charged := j.Charged
+	now := &work{s: w.s, mem: w.s.mem, now: w.now, changed: map[string]*Job{}}
+	if now.unbook(j, "it did not start", 0); charged == 0 || j.Charged != 0 || len(now.ledger) != 2 || now.ledger[1].Account != purse(j.Owner) || now.ledger[1].Amount != charged {
+		t.Errorf("charged %d, then %d, and %+v", charged, j.Charged, now.ledger)
+	}
 }
