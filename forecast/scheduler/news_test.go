@@ -10,7 +10,12 @@ import (
 // A question for news is answered by the first end of a job of who asks: that comes while it is held, or has come since the
 // mark that it bears. Other jobs, and what else happens to his own, answer nobody.
 func TestNewsAreOfOwnEnds(t *testing.T) {
-	w := newWorld(t, sqliteDSN(t), 1, 0)
+	for name, dsn := range map[string]func(testing.TB) string{"SQLite": sqliteDSN, "PostgreSQL": postgresDSN} {
+		t.Run(name, func(t *testing.T) { newsAreOfOwnEnds(t, newWorld(t, dsn(t), 1, 0)) })
+	}
+}
+
+func newsAreOfOwnEnds(t *testing.T, w *world) {
 	tx := func(f func(h handle) error) {
 		t.Helper()
 		if err := w.store.tx(t.Context(), f); err != nil {
