@@ -42,3 +42,31 @@ func TestSlurmAge(t *testing.T) {
 		}
 	}
 }
+
+// TestSlurmAgeIsWorkedOut: priorities are worked out by a pass that comes 300 s after they were last,
+// and not before. 1 is as old as counts, 2 overtakes it after a few seconds; the node that both want
+// is free 310 s from now.
+func TestSlurmAgeIsWorkedOut(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0).UTC()
+	for interval, want := range map[time.Duration]string{
+		300 * time.Second: "1 1h5m10s n1, 2 5m10s n1",
+		299 * time.Second: "1 5m10s n1, 2 1h5m10s n1",
+	} {
+		runs := func(id, node string, procs int, seconds int) batch.Job {
+			return batch.Job{ID: id, Procs: procs, Submitted: now, Started: now, Requested: time.Duration(seconds) * time.Second, Placed: []batch.Placement{{Node: node, Procs: procs}}}
+		}
+		jobs := []batch.Job{
+			{ID: "1", Procs: 4, Requested: time.Hour, Submitted: now.Add(-8 * 24 * time.Hour), Priority: 1000},
+			{ID: "2", Procs: 4, Requested: time.Hour, Submitted: now, Priority: 999},
+		}
+		s := batch.State{Now: now, Nodes: []batch.Node{{Name: "n1", CPUs: 4, Up: true}, {Name: "n2", CPUs: 1, Up: true}}, Jobs: append([]batch.Job{runs("a", "n1", 4, 310), runs("b", "n2", 1, 100)}, jobs...)}
+		f := batch.Forecaster{Policy: batch.Policy{Name: "slurm", Slurm: batch.Slurm{Interval: interval, Multifactor: batch.Multifactor{Age: 168_000}}}}
+		out, err := f.Forecast(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := story(now, jobs, out); got != want {
+			t.Errorf("a pass each %s: got %s, want %s", interval, got, want)
+		}
+	}
+}
