@@ -14,7 +14,7 @@ type Program struct {
 	parts []part // the operands of the && at the top
 	order []int  // of parts, cheapest first
 	plain bool   // evaluate every row with the reference evaluator
-	spent int    // steps of the reference evaluator, of whole rows
+	spent *int   // steps of the reference evaluator, of whole rows
 	ev    *evaluator
 }
 
@@ -43,7 +43,7 @@ func Compile(e Expr, self *Ad, t *Table) *Program {
 	if self == nil {
 		self = NewAd()
 	}
-	p := &Program{expr: e, self: self, table: t, ev: newEvaluator(nil)}
+	p := &Program{expr: e, self: self, table: t, spent: new(int), ev: newEvaluator(nil)}
 	c := compiler{p: p}
 	p.code = c.expr(e)
 	for _, x := range Conjuncts(e) {
@@ -61,6 +61,9 @@ func Compile(e Expr, self *Ad, t *Table) *Program {
 	slices.SortStableFunc(p.order, func(i, j int) int { return p.parts[i].code.cost.work - p.parts[j].code.cost.work })
 	return p
 }
+
+// Share has the program's steps count together with those of another one.
+func (p *Program) Share(with *Program) { p.spent = with.spent }
 
 // Eval evaluates the expression for one row.
 func (p *Program) Eval(row int) Value {
@@ -80,13 +83,13 @@ func (p *Program) Eval(row int) Value {
 func (p *Program) reference(row int) Value { return p.referenceOf(p.expr, row) }
 
 func (p *Program) referenceOf(e Expr, row int) Value {
-	if p.spent > maxSpent {
+	if *p.spent > maxSpent {
 		return ErrorValue()
 	}
 	ev := newEvaluator(nil)
 	ev.searches = p.ev.searches
 	v := ev.run(e, matchScope(p.self, p.table.rows[row]))
-	p.spent += ev.steps
+	*p.spent += ev.steps
 	return v
 }
 

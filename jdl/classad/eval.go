@@ -1,6 +1,7 @@
 package classad
 
 import (
+	"errors"
 	"math/rand/v2"
 	"time"
 )
@@ -43,11 +44,12 @@ func newEvaluatorWith(now func() time.Time, s *searches) *evaluator {
 
 // Evaluation evaluates expressions of one record against one other after the
 // other. All of them share one allowance for regular expressions that go back
-// too often, where Ad.Eval gives each a fresh one. It is for one goroutine at a
-// time.
+// too often, where Ad.Eval gives each a fresh one, and one of ten million steps for
+// those that take very many. It is for one goroutine at a time.
 type Evaluation struct {
 	self     *Ad
 	searches *searches
+	spent    int // steps of evaluations that took many
 }
 
 // NewEvaluation is for expressions of self, which may be nil.
@@ -55,18 +57,33 @@ func NewEvaluation(self *Ad) *Evaluation {
 	if self == nil {
 		self = NewAd()
 	}
-	return &Evaluation{self, newSearches()}
+	return &Evaluation{self: self, searches: newSearches()}
 }
 
 // Eval is Ad.Eval.
 func (x *Evaluation) Eval(e Expr, other Scope) Value {
+	if x.spent > maxSpent {
+		return ErrorValue()
+	}
 	ev := newEvaluatorWith(nil, x.searches)
-	return ev.run(e, matchScope(x.self, other))
+	v := ev.run(e, matchScope(x.self, other))
+	if ev.steps > heavy {
+		x.spent += ev.steps
+	}
+	return v
 }
 
-// Err tells why calls of regexp and its kin were ERROR: nil when none was
-// because of the allowance.
-func (x *Evaluation) Err() error { return x.searches.err }
+// errTooLong is why what comes after very many steps is ERROR.
+var errTooLong = errors.New("the expression takes too long")
+
+// Err tells why expressions, or calls of regexp and its kin in them, were ERROR:
+// nil when none was because of an allowance.
+func (x *Evaluation) Err() error {
+	if x.spent > maxSpent {
+		return errTooLong
+	}
+	return x.searches.err
+}
 
 // Eval evaluates an expression as it would stand in a, matched against other,
 // which may be nil. Any result is a value: UNDEFINED and ERROR are two of
