@@ -4,12 +4,15 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"gridbroker/testdata/testbed"
 )
 
 // TestClosures holds a plan in which places close nodes against one in which they are
 // held like all else: where jobs find room, on which nodes, and for how long nodes stay
 // free, while jobs run and places come and go.
 func TestClosures(t *testing.T) {
+	testbed.Computes(t)
 	asked, found := 0, 0
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 11))

@@ -268,6 +268,7 @@ func TestSlurmGivesWayRun(t *testing.T) {
 // TestSlurmGivesWayEnds: forecasts end and have each waiting job once, also where those who gave
 // way are ahead of those whom they gave way to, and where more runs on nodes than they hold.
 func TestSlurmGivesWayEnds(t *testing.T) {
+	testbed.Computes(t)
 	seeds := []uint64{487, 1650, 2866, 3401, 3708, 3881} // in which jobs would give way in turn for ever
 	for seed := range uint64(150) {
 		seeds = append(seeds, seed)

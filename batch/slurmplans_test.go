@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"gridbroker/testdata/testbed"
 )
 
 // TestSlurmPlansRecorded holds the plan of all jobs against Slurm's own, which squeue
@@ -19,6 +21,7 @@ import (
 // of the pictures that are alike. Ours is that of a slow Slurm, which TestSlurmPass holds the
 // engine's to.
 func TestSlurmPlansRecorded(t *testing.T) {
+	testbed.Computes(t)
 	for _, version := range []string{"22.05", "24.11"} {
 		files, err := filepath.Glob("../plugins/slurm/testdata/agreement/" + version + "*.json.gz")
 		if err != nil || len(files) == 0 {

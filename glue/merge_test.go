@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"gridbroker/testdata/testbed"
 )
 
 func merged(t *testing.T, rs ...Resource) map[string]Resource {
@@ -121,6 +123,7 @@ func TestMergeViews(t *testing.T) {
 // Nonsense in quantity is merged in reasonable time: a source must not be able
 // to hold up the others.
 func TestMergeNonsense(t *testing.T) {
+	testbed.Computes(t)
 	var rs []Resource
 	for i := range 20000 {
 		r := shareOf("glue1.3", "s", "same", nil)

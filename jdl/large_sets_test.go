@@ -14,6 +14,7 @@ import (
 
 // Many jobs of one long text, and many of one name, are made in time that grows with their number and not with its square.
 func TestManyJobsOfOneText(t *testing.T) {
+	testbed.Computes(t)
 	text := bytes.Repeat([]byte("# a long comment\n"), 300_000)
 	ads := make([]*classad.Ad, 5_000)
 	for i := range ads {
@@ -47,6 +48,7 @@ func TestManyJobsOfOneText(t *testing.T) {
 
 // Nodes that each may end their DAG, and nodes that each have to be warned of, cost what their number is and not its square.
 func TestManyNodesOfOneKind(t *testing.T) {
+	testbed.Computes(t)
 	for name, one := range map[string]string{"that end it": "AbortDAGOn = 1;", "to be warned of": "RetryCount = 999999;"} {
 		var text strings.Builder
 		text.WriteString(`Type = "Dag"; Nodes = [`)
@@ -75,6 +77,7 @@ func TestManyNodesOfOneKind(t *testing.T) {
 // What a few lines make of many jobs by placeholders, or by what all nodes have of their set, is refused before it is much,
 // and what stands in the text may be as much as the text.
 func TestSetsThatGrow(t *testing.T) {
+	testbed.Computes(t)
 	files := func(n int) string {
 		var list []string
 		for i := range n {

@@ -13,12 +13,14 @@ import (
 
 	"gridbroker/jobs"
 	"gridbroker/plugins"
+	"gridbroker/testdata/testbed"
 )
 
 // TestSalvage: whichever page of the records' file cannot be read any more, what is
 // not on it is kept, a record that had not been sent is not sent by itself, and a
 // backup has the rest.
 func TestSalvage(t *testing.T) {
+	testbed.Computes(t)
 	const n, page = 120, 4096
 	whole, backup := t.TempDir(), filepath.Join(t.TempDir(), "backup.db")
 	ids := make([]string, n)

@@ -5,6 +5,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+
+	"gridbroker/testdata/testbed"
 )
 
 // Look-ahead that gains nothing stops after its first window and is tried again after 16, 32, 64 windows without; one
@@ -68,6 +70,7 @@ func TestFetchesAtOnce(t *testing.T) {
 // Ten portions read one after the other, then again by another reader: without look-ahead all are missed once and
 // held then; with one portion ahead only the first is missed, and all that were fetched ahead are used.
 func TestCountsOfTenPortions(t *testing.T) {
+	testbed.Computes(t)
 	for ahead, want := range map[int]Stats{
 		-1: {Hits: 10, Misses: 10, Fetched: 1000},
 		1:  {Hits: 19, Misses: 1, Ahead: 9, Used: 9, Fetched: 1000, Looking: true},

@@ -144,6 +144,7 @@ func TestLatin1(t *testing.T) {
 // One tag, or one text, without end is an error before it is read; many warnings are not looked for
 // in the text one by one.
 func TestReadLongTags(t *testing.T) {
+	testbed.Computes(t)
 	var attributes, descriptions strings.Builder
 	for i := range 1_000_000 {
 		fmt.Fprintf(&attributes, ` a%d="1"`, i)
@@ -171,6 +172,7 @@ func TestReadLongTags(t *testing.T) {
 
 // A text that nests or grows without end is an error.
 func TestReadBombs(t *testing.T) {
+	testbed.Computes(t)
 	for _, text := range []string{
 		"<ActivityDescription>" + strings.Repeat("<a>", 1<<20),
 		"<ActivityDescriptions>" + strings.Repeat("<ActivityDescriptions>", 1<<16),

@@ -50,6 +50,7 @@ func TestLongChains(t *testing.T) {
 
 // TestChains compares both evaluators on short chains of all sorts.
 func TestChains(t *testing.T) {
+	testbed.Computes(t)
 	g := generator{rand.New(rand.NewPCG(7, 8))}
 	self, err := classad.ParseAd("own", []byte(ownAd))
 	if err != nil {

@@ -189,6 +189,7 @@ func TestLongExpressions(t *testing.T) {
 
 // A record has a bound of attributes, which is more than a DAG has nodes.
 func TestManyAttributes(t *testing.T) {
+	testbed.Computes(t)
 	text := func(n int) string {
 		var b strings.Builder
 		for i := range n {

@@ -289,6 +289,7 @@ func TestUnlessExit(t *testing.T) {
 
 // TestTooManyNodes: a DAG that is too long is refused where it begins to be.
 func TestTooManyNodes(t *testing.T) {
+	testbed.Computes(t)
 	var text strings.Builder
 	for i := range 200_000 {
 		fmt.Fprintf(&text, "JOB N%d a.sub\n", i)
@@ -300,6 +301,7 @@ func TestTooManyNodes(t *testing.T) {
 
 // A DAG of which very much is to be warned is read in time that grows with its length.
 func TestDAGOfManyWarnings(t *testing.T) {
+	testbed.Computes(t)
 	var text strings.Builder
 	for i := range 20_000 {
 		fmt.Fprintf(&text, "JOB n%d a.sub\nABORT-DAG-ON n%d 1 RETURN 1\n", i, i)

@@ -11,6 +11,7 @@ import (
 
 // An array of as many tasks as there may be is read in time that grows with their number.
 func TestLargeArrays(t *testing.T) {
+	testbed.Computes(t)
 	text := []byte("#!/bin/sh\n#SBATCH --array=0-99999\ntrue\n")
 	testbed.Within(t, 2*time.Second, 200<<20, func() {
 		ads, err := sbatch.Read("j.sh", text, nil)
@@ -22,6 +23,7 @@ func TestLargeArrays(t *testing.T) {
 
 // A script of very many options is read in time that grows with their number, each as fast as a line is.
 func TestManyOptions(t *testing.T) {
+	testbed.Computes(t)
 	text := []byte("#!/bin/sh\n" + strings.Repeat("#SBATCH --export=A=1\n", 400_000) + "true\n")
 	testbed.Within(t, 2*time.Second, 300<<20, func() {
 		if _, err := sbatch.Read("j.sh", text, nil); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"gridbroker/jdl"
 	"gridbroker/jdl/classad"
+	"gridbroker/testdata/testbed"
 )
 
 // TestUnits has the forms of sbatch(1): times, sizes, counts, GPUs.
@@ -308,6 +309,7 @@ func TestOptionsOfSbatch(t *testing.T) {
 // TestWarningsOfScripts: a script of very many options that there are not is read in a time that grows with its length, and
 // warned about two hundred times and once more at most.
 func TestWarningsOfScripts(t *testing.T) {
+	testbed.Computes(t)
 	var lines []string
 	for i := range 30_000 {
 		lines = append(lines, fmt.Sprintf("#SBATCH --of-no-use-%d=1", i))

@@ -122,6 +122,7 @@ func TestReadSeveral(t *testing.T) {
 // Attributes, values and warnings without end cost neither memory nor time by their number; what a
 // hundred thousand files need is read.
 func TestReadMany(t *testing.T) {
+	testbed.Computes(t)
 	var relations, requests strings.Builder
 	for i := range 1_000_000 {
 		fmt.Fprintf(&relations, "(a%d=1)", i)
@@ -153,6 +154,7 @@ func TestReadMany(t *testing.T) {
 // Texts that nest without end, or grow by variables, end with an error and not with
 // the program.
 func TestReadBombs(t *testing.T) {
+	testbed.Computes(t)
 	const deep = 2_000_000
 	doubling := "&(executable=/a)(rsl_substitution=(A0 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa))"
 	for i := range 40 {
