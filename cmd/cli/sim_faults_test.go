@@ -11,6 +11,7 @@ import (
 
 	"gridbroker/cmd/cli"
 	"gridbroker/plugins/all"
+	"gridbroker/testdata/testbed"
 )
 
 // mauiNodes and mauiJob are lines of Maui's traces.
@@ -166,5 +167,20 @@ func TestReportsThatCannotBeWritten(t *testing.T) {
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
 		t.Errorf("%v %v are left, want the scenario alone", left, err)
+	}
+}
+
+// TestSweepsWithoutEnd: combinations are counted before they are made.
+func TestSweepsWithoutEnd(t *testing.T) {
+	t.Parallel()
+	many := strings.Repeat("1,", 4_999) + "1"
+	for _, verb := range []string{"tree", "cache"} {
+		key := map[string]string{"tree": "jobs", "cache": "ops"}[verb]
+		testbed.Within(t, 2*time.Second, 200<<20, func() {
+			code, out, errs := oneShotWith(t, t.TempDir(), all.Backends(), "sim", verb, "--sweep", key+"="+many, "--sweep", key+"="+many)
+			if code != 2 || out != "" || !strings.Contains(errs, "more than 100000 combinations") {
+				t.Errorf("%s: code %d, %.200s%.200s", verb, code, out, errs)
+			}
+		})
 	}
 }

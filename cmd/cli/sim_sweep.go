@@ -12,6 +12,9 @@ type sweepPoint[T any] struct {
 	swept  []string
 }
 
+// maxCombinations bounds those of swept values.
+const maxCombinations = 100_000
+
 // sweepPoints sets parameters (KEY=VALUE) and returns every combination of the
 // swept ones (KEY=V1,V2,...), with the names swept. Keys are names in JSON.
 func sweepPoints[T any](base T, set, sweep []string) (points []sweepPoint[T], names []string, err error) {
@@ -31,6 +34,9 @@ func sweepPoints[T any](base T, set, sweep []string) (points []sweepPoint[T], na
 			return nil, nil, fmt.Errorf("--sweep %q: want KEY=V1,V2 and so on", s)
 		}
 		names = append(names, key)
+		if n := 1 + strings.Count(values, ","); n > maxCombinations/len(points) {
+			return nil, nil, fmt.Errorf("--sweep %s: with it there are more than %d combinations to run", key, maxCombinations)
+		}
 		var more []sweepPoint[T]
 		for _, p := range points {
 			for value := range strings.SplitSeq(values, ",") {
@@ -41,9 +47,7 @@ func sweepPoints[T any](base T, set, sweep []string) (points []sweepPoint[T], na
 				more = append(more, q)
 			}
 		}
-		if points = more; len(points) > 100_000 {
-			return nil, nil, fmt.Errorf("more than 100000 combinations to run")
-		}
+		points = more
 	}
 	return points, names, nil
 }
