@@ -108,7 +108,7 @@ func (f *forward) skip() {
 		f.given++
 	}
 	if p, ok := f.m.policy.(*slurm); ok && len(f.again) > againEach*len(f.m.jobs)+againAll {
-		p.Preemption.Type = ""
+		p.firm = true
 	}
 }
 

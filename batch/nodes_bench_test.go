@@ -72,6 +72,11 @@ func BenchmarkNodes(b *testing.B) {
 			benchmarkNodeEvents(b, v.policy, func(l *batch.Live) { l.Near(6 * time.Hour).Slots(6 * time.Hour) })
 		})
 	}
+	b.Run("slurm/preempt", func(b *testing.B) {
+		s, p := bigState(benchRunning, benchWaiting, benchNodes), batch.Slurm{}
+		giveWay(&s, &p)
+		benchmarkForecast(b, batch.Policy{Name: "slurm", Slurm: p}, batch.Estimate{}, s)
+	})
 	b.Run("slurm/early", func(b *testing.B) { benchmarkNodes(b, batch.Policy{Name: "slurm"}, partly{}) })
 	b.Run("conservative/early", func(b *testing.B) {
 		benchmarkForecast(b, batch.Policy{Name: "conservative"}, partly{}, bigState(benchRunning/5, benchWaiting/5, benchNodes/5))

@@ -36,7 +36,10 @@ const (
 // exact as far ahead as places are looked for.
 func (p *slurm) foretells(m *Machine, b Belief) {
 	p.far = far{near: m.now + int64(p.Window/time.Second), began: m.now, first: m.begun + nearStarts, steps: farSteps, belief: b, ends: p.far.ends[:0]}
-	p.ration = p.rationed(m)
+	p.ration = p.rationed(m) // of nothing where jobs could give way, whether they do or not
+	if p.Preemption.Type != "" && !p.tangled && !(preemptor{p, m}).needed() {
+		p.Preemption.Type = "" // passes need not make all places anew
+	}
 	if !toLimits(b) {
 		p.steps *= surprises
 	}
@@ -48,21 +51,28 @@ type strides struct {
 	m *Machine
 }
 
-// begin is when the steps do; never: there are none. Parameters for which all places
+// begin is when the steps do, those who give way by then having left; never: there are none. Parameters for which all places
 // are made anew in each pass are rough in another way: see reserves.
 func (w strides) begin() int64 {
-	if w.p.sparing() || w.p.Builtin {
+	p := w.p
+	if p.withholds() || p.Builtin {
 		return never
 	}
-	return w.p.near
+	at := p.near
+	for _, d := range p.leaving {
+		at = max(at, d.at)
+	}
+	return at
 }
 
-// over tells whether the part of the run is over in which passes are exact.
+// over tells whether the part of the run is over in which passes are exact. Behind it nobody
+// gives way any more.
 func (w strides) over() bool {
 	p, m := w.p, w.m
 	for span := int64(p.Window / time.Second); m.now >= p.near && p.until == 0 && m.begun < p.first && p.near < p.began+nearSpans*span; {
 		p.near += max(1, span/stepsOfWindow)
 	}
+	p.firm = p.firm || m.now >= p.near && w.begin() < never
 	return m.now >= w.begin()
 }
 

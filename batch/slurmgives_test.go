@@ -2,6 +2,7 @@ package batch
 
 import (
 	"cmp"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -297,6 +298,45 @@ func TestSlurmGivesWayEnds(t *testing.T) {
 					t.Errorf("seed %d, %T: job %s is told of %d times", seed, b, j.ID, told[j.ID])
 				}
 			}
+		}
+	}
+}
+
+// TestSlurmGivesWayNeeded: a forecast reckons with jobs that give way where one that waits might have them do so, and
+// where nobody might it is made as fast as without.
+func TestSlurmGivesWayNeeded(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	for _, c := range []struct {
+		name          string
+		runs, waits   []string // partitions of jobs
+		needed, ended bool
+	}{
+		{"all of one tier", []string{"low"}, []string{"low"}, false, false},
+		{"the higher runs", []string{"high"}, []string{"low"}, false, false},
+		{"the higher waits", []string{"low"}, []string{"high"}, true, false},
+		{"and both do", []string{"high"}, []string{"low", "high"}, true, false},
+		{"the lower has ended", []string{"low", "high"}, []string{"high"}, false, true},
+		{"nobody gives way to it", []string{"firm"}, []string{"high"}, false, false},
+	} {
+		s := State{Now: now, Nodes: []Node{{Name: "n", CPUs: 4, Up: true}},
+			Queues: []Queue{{Name: "low", Priority: 1, PreemptMode: PreemptRequeue}, {Name: "high", Priority: 2, PreemptMode: PreemptRequeue}, {Name: "firm", Priority: 1}}}
+		for i, queue := range c.runs {
+			s.Jobs = append(s.Jobs, Job{ID: fmt.Sprint(1 + i), Queue: queue, Procs: 1, Started: now, Requested: time.Hour, Placed: []Placement{{"n", 1}}})
+		}
+		for i, queue := range c.waits {
+			s.Jobs = append(s.Jobs, Job{ID: fmt.Sprint(11 + i), Queue: queue, Procs: 4, Submitted: now, Requested: time.Hour})
+		}
+		f := Forecaster{Policy: Policy{Name: "slurm", Slurm: Slurm{Preemption: Preemption{Type: "partition_prio"}}}}
+		live, err := f.Live(s)
+		if err == nil && c.ended {
+			err = live.End("1", now)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := live.c.forward(Estimate{}, nil)
+		if got := run.m.policy.(*slurm).Preemption.Type != ""; got != c.needed {
+			t.Errorf("%s: needed %v", c.name, got)
 		}
 	}
 }

@@ -29,6 +29,30 @@ type yielding struct {
 	leaving  agenda
 	owed     []int // queues of jobs that gave way, in which the next may stand before the policy
 	exempted int64 // the first time at which a job that is exempt, and was asked for, no longer is, or one has just left
+	firm     bool  // nobody gives way any more
+}
+
+// needed tells whether anybody who waits, or will again, might have another give way.
+func (y preemptor) needed() bool {
+	var waiting, all []*standing
+	add := func(list []*standing, s *standing) []*standing {
+		if s == nil || slices.Contains(list, s) {
+			return list
+		}
+		return append(list, s)
+	}
+	for i := range y.m.jobs {
+		switch j := &y.m.jobs[i]; {
+		case j.state == gone:
+			continue
+		case j.state != running || j.yields:
+			waiting = add(waiting, j.standing)
+			fallthrough
+		default:
+			all = add(all, j.standing)
+		}
+	}
+	return slices.ContainsFunc(waiting, func(s *standing) bool { return slices.ContainsFunc(all, s.outranks) })
 }
 
 // start starts a job, which does not fit and has no place in the plan, on nodes
@@ -38,7 +62,7 @@ func (y preemptor) start(id int32) bool {
 	p, m := y.p, y.m
 	nodes, byNode := m.plan.(*nodePlan)
 	j := &m.jobs[id]
-	if !byNode || j.standing == nil || p.Preemption.Type == "" || j.awaits != 0 && j.awaits >= m.now {
+	if !byNode || j.standing == nil || p.Preemption.Type == "" || p.firm || j.awaits != 0 && j.awaits >= m.now {
 		return false
 	}
 	list := y.victims(j)

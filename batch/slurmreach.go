@@ -8,8 +8,11 @@ import (
 // sparing tells whether not every job that is tried is given a place, or not
 // every one that fits is started, or others may give way: such places are made anew in
 // each pass.
-func (p *Slurm) sparing() bool {
-	return p.MinAgeReserve > 0 || p.MinPrioReserve > 0 || p.PartCountReserve > 0 || p.MaxJobStart > 0 || p.Preemption.Type != ""
+func (p *Slurm) sparing() bool { return p.withholds() || p.Preemption.Type != "" }
+
+// withholds tells whether not every job that is tried gets a place, or is started.
+func (p *Slurm) withholds() bool {
+	return p.MinAgeReserve > 0 || p.MinPrioReserve > 0 || p.PartCountReserve > 0 || p.MaxJobStart > 0
 }
 
 // ground is a yard on which a policy acts on a machine.

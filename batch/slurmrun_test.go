@@ -345,11 +345,16 @@ func (c *runsCompared) run(t *testing.T, seed uint64) {
 	}
 	b := []Belief{Estimate{}, halves{}}[seed/5%2]
 	run = cl.forward(b, nil)
+	mine := run.m.policy.(*slurm)
 	if c.gives {
-		run.m.policy.(*slurm).near = never // no steps
+		mine.near = never // no steps
 	}
-	until := s.Now.Unix() + int64(run.m.policy.(*slurm).Window.Seconds())
+	until := s.Now.Unix() + int64(mine.Window.Seconds())
+	told := *mine
+	told.Preemption = p.Preemption // the slow one does not know whether anybody can give way
+	run.m.policy = &told
 	slow := newSlowRun(run.m, s, b)
+	run.m.policy = mine
 	slow.run(until)
 	c.gaveWay += len(slow.again)
 	var got []string
