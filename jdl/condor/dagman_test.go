@@ -303,7 +303,7 @@ func TestTooManyNodes(t *testing.T) {
 func TestDAGOfManyWarnings(t *testing.T) {
 	testbed.Computes(t)
 	var text strings.Builder
-	for i := range 20_000 {
+	for i := range 10_000 {
 		fmt.Fprintf(&text, "JOB n%d a.sub\nABORT-DAG-ON n%d 1 RETURN 1\n", i, i)
 	}
 	testbed.Within(t, 2*time.Second, 200<<20, func() {

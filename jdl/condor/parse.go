@@ -19,8 +19,10 @@ const (
 	maxMacro = 30       // macros inside macros
 
 	costOfCommand = 12        // bytes of maxText for each that is set where a queue statement or a condition looks at them
-	maxCommands   = 4_000_000 // of all jobs together
+	maxCommands   = 3_000_000 // of all jobs together, beyond the first of each
+	freeCommands  = 30        // of each job
 	costOfEntry   = 6         // commands that a file, a variable or a command which is only kept counts for
+	freeEntries   = 6         // of each kind, of each job
 )
 
 // command is "name = value", the name in lower case.

@@ -260,7 +260,7 @@ func (r *reader) words() {
 	if err != nil {
 		r.fail(r.b.Pos, "environment: %v", err)
 	}
-	if !r.room(costOfEntry * len(pairs)) {
+	if !r.room(costOfEntry, len(pairs)-freeEntries) {
 		return
 	}
 	for _, pair := range pairs {
@@ -325,7 +325,7 @@ func commas(s string) []string {
 
 func (r *reader) files() {
 	names := commas(r.get("transfer_input_files", "transferinputfiles"))
-	if !r.room(costOfEntry * len(names)) {
+	if !r.room(costOfEntry, len(names)-freeEntries) {
 		return
 	}
 	for _, name := range names {
@@ -502,10 +502,10 @@ func known(name string) bool {
 var keptNames = []string{"requirements", "rank", "accounting_group", "accounting_group_user", "priority", "concurrency_limits",
 	"success_exit_code", "retry_until", "nice_user", "hold", "require_gpus", "job_max_vacate_time", "output_destination"}
 
-// room counts commands, or what is as much.
-func (r *reader) room(n int) bool {
-	if r.left.commands += n; r.left.commands > maxCommands {
-		r.fail(r.proc.pos, "the jobs have more than %d commands together; each file, variable and command that is only kept counts as %d", maxCommands, costOfEntry)
+// room counts commands, or what costs as much as some, that a job has beyond those that are free.
+func (r *reader) room(cost, n int) bool {
+	if r.left.commands += cost * max(0, n); r.left.commands > maxCommands {
+		r.fail(r.proc.pos, "the jobs have more than %d commands together; each file, variable and command that is only kept counts as %d, and the first few of each job as none", maxCommands, costOfEntry)
 	}
 	return r.err == nil
 }
@@ -515,7 +515,7 @@ func (r *reader) room(n int) bool {
 func (r *reader) others() {
 	r.proc.lets = true // nothing here acts on them
 	defer func() { r.proc.lets = false }()
-	if !r.room(len(r.proc.commands)) {
+	if !r.room(1, len(r.proc.commands)-freeCommands) {
 		return
 	}
 	for _, c := range r.proc.commands {
@@ -540,7 +540,7 @@ func (r *reader) others() {
 		if r.kept == nil {
 			r.kept = classad.NewAd()
 		}
-		if !r.room(costOfEntry) {
+		if len(r.kept.Attrs()) >= freeEntries && !r.room(costOfEntry, 1) {
 			return
 		}
 		r.kept.Set(c.name, classad.NewLiteral(classad.StringValue(value)))

@@ -2,8 +2,6 @@ package testbed
 
 import (
 	"context"
-	"fmt"
-	"math/rand/v2"
 	"net"
 	"runtime"
 	"strconv"
@@ -110,29 +108,4 @@ func Listen(t testing.TB, serve func(net.Conn)) string {
 		}
 	}()
 	return l.Addr().String()
-}
-
-// FreeAddress is a port of loopback, as host:port, where nothing listens yet.
-func FreeAddress(t testing.TB) string {
-	t.Helper()
-	return FreeAddresses(t, 1)[0]
-}
-
-// FreeAddresses are several of them, no two alike, of ports that testbed.sh keeps from being
-// lent to connections: what is stopped and started again finds its own free.
-func FreeAddresses(t testing.TB, n int) (list []string) {
-	t.Helper()
-	const first, ports = 20_000, 3000
-	for tries := 0; len(list) < n; tries++ {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", first+rand.IntN(ports)))
-		if err != nil && tries < ports {
-			continue
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close() // all of them at the end, so that none is lent twice
-		list = append(list, l.Addr().String())
-	}
-	return list
 }
