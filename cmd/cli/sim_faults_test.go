@@ -172,7 +172,6 @@ func TestReportsThatCannotBeWritten(t *testing.T) {
 
 // TestSweepsWithoutEnd: combinations are counted before they are made.
 func TestSweepsWithoutEnd(t *testing.T) {
-	t.Parallel()
 	many := strings.Repeat("1,", 4_999) + "1"
 	for _, verb := range []string{"tree", "cache"} {
 		key := map[string]string{"tree": "jobs", "cache": "ops"}[verb]
