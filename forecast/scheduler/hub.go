@@ -79,27 +79,21 @@ const relayPause = 300 * time.Millisecond
 // relay reads the log for those who listen at this replica, whoever leads.
 func (s *Scheduler) relay(ctx context.Context) error {
 	defer s.hub.end() // who listens would keep the replica from ending
-	last := int64(-1)
+	log := tail{last: -1}
 	for s.pause(ctx, relayPause) {
 		if !s.hub.listened() {
-			last = -1
+			log.last = -1
 			continue
 		}
-		if last < 0 {
-			if last = s.store.lastEntry(ctx); last < 0 {
-				continue
-			}
-		}
-		list, err := s.store.Log(ctx, "", last, 1000)
-		if err != nil || len(list) == 0 {
-			continue
-		}
-		about, err := owned(ctx, s.store, list)
+		next := log.clone()
+		list, err := next.entries(ctx, s.store, s.now())
 		if err != nil {
 			continue
 		}
-		last = list[len(list)-1].ID
-		s.hub.publish(about)
+		if about, err := owned(ctx, s.store, list); err == nil {
+			log = next
+			s.hub.publish(about)
+		}
 	}
 	return nil
 }

@@ -28,13 +28,17 @@ func (h handle) writeLog(ctx context.Context, epoch int64, list []Entry) error {
 
 // Log reads the log of a job, oldest first; after an entry; "" is that of all.
 func (s *Store) Log(ctx context.Context, job string, after int64, limit int) (list []Entry, err error) {
+	return entriesWhere(ctx, s, "(job = $1 or $1 = '') and id > $2 order by id limit $3", job, after, limit)
+}
+
+func entriesWhere(ctx context.Context, s *Store, which string, args ...any) (list []Entry, err error) {
 	err = s.read(ctx, func(h handle) error {
 		return h.rows(ctx, func(scan func(...any) error) error {
 			var e Entry
 			err := scan(&e.ID, &e.At, &e.Job, &e.Cluster, &e.Who, &e.Event, &e.Said)
 			list = append(list, e)
 			return err
-		}, `select id, at, job, cluster, who, event, said from log where (job = $1 or $1 = '') and id > $2 order by id limit $3`, job, after, limit)
+		}, "select id, at, job, cluster, who, event, said from log where "+which, args...)
 	})
 	return list, err
 }

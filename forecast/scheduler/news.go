@@ -81,8 +81,8 @@ func newsOf(ctx context.Context, s *Scheduler, owner string, since int64) (News,
 			if !goesOn {
 				return n, nil
 			}
-			if e.owner == owner && State(e.Event).Final() && e.ID > n.Mark {
-				n = News{Mark: e.ID, Jobs: []string{e.Job}}
+			if e.owner == owner && State(e.Event).Final() { // which may have been told before, or come late
+				n = News{Mark: max(n.Mark, e.ID), Jobs: []string{e.Job}}
 			}
 		}
 	}
