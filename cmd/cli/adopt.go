@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"gridbroker/broker"
-	"gridbroker/foreign"
 	"gridbroker/glue"
 	"gridbroker/infosys"
 	"gridbroker/jobs"
@@ -197,19 +196,19 @@ func printAdopted(d *deps, f adoptOptions, got *jobs.Adopted) error {
 		}
 	}
 	for _, err := range got.Errs {
-		fmt.Fprintf(d.env.Err, "grid: %s\n", foreign.Message(err.Error()))
+		sayErr(d, "%s", err)
 	}
 	did := "adopted"
 	if f.dryRun {
 		did = "would be adopted"
 	}
-	fmt.Fprintf(d.env.Err, "grid: %s %s; %d known already", counted(len(got.Jobs), "job"), did, got.Known)
+	say(d, d.env.Err, "grid: %s %s; %d known already", counted(len(got.Jobs), "job"), did, got.Known)
 	if got.Foreign > 0 {
-		fmt.Fprintf(d.env.Err, "; %d not sent by grid (--all)", got.Foreign)
+		say(d, d.env.Err, "; %d not sent by grid (--all)", got.Foreign)
 	}
 	if got.Unread > 0 {
-		fmt.Fprintf(d.env.Err, "; %d whose state cannot be read", got.Unread)
+		say(d, d.env.Err, "; %d whose state cannot be read", got.Unread)
 	}
-	fmt.Fprintln(d.env.Err)
+	say(d, d.env.Err, "\n")
 	return nil
 }

@@ -84,7 +84,7 @@ func runAgentSchedule(ctx context.Context, d *deps, f scheduleOptions) error {
 			return err
 		}
 		if err != nil { // the next round sees what became of it
-			fmt.Fprintf(d.env.Err, "grid: %v\n", err)
+			sayErr(d, "%v", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -114,7 +114,7 @@ func wikiClient(d *deps, f scheduleOptions) (*wiki.Client, error) {
 	}
 	c.Now = d.env.Now
 	if why := wiki.Insecure(c.Network, c.Address, c.TLS != nil); why != "" {
-		fmt.Fprintf(d.env.Err, "grid: warning: %s\n", why)
+		sayErr(d, "warning: %s", why)
 	}
 	if f.ca == "" {
 		return c, nil
@@ -138,5 +138,5 @@ func tellEvent(d *deps, e wiki.Event) {
 	if e.Err != nil {
 		text += ": " + e.Err.Error()
 	}
-	fmt.Fprintln(d.env.Out, text)
+	sayOut(d, "%s", text)
 }

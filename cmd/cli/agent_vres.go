@@ -15,7 +15,6 @@ import (
 	"gridbroker/environment"
 	"gridbroker/environment/layers"
 	"gridbroker/environment/registry"
-	"gridbroker/foreign"
 	"gridbroker/plugins"
 )
 
@@ -110,7 +109,7 @@ func runAgentVRES(ctx context.Context, d *deps, f agentVRESOptions) error {
 			err = errors.Join(err, printVRES(d, doc, false))
 		}
 		if err != nil && ctx.Err() == nil {
-			fmt.Fprintln(d.env.Err, "grid agent vres:", foreign.Message(err.Error()))
+			say(d, d.env.Err, "grid agent vres: %v\n", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -133,7 +132,7 @@ func lookVRES(ctx context.Context, d *deps, f agentVRESOptions, reader plugins.Q
 		return doc, err
 	}
 	if err := catalog.Broken(); err != nil {
-		fmt.Fprintf(d.env.Err, "grid: left out: %s\n", foreign.Message(err.Error()))
+		sayErr(d, "left out: %s", err)
 	}
 	state, unread := reader.Queue(ctx)
 	if unread == nil { // otherwise what is always wanted is wanted all the same
@@ -234,11 +233,11 @@ func printVRES(d *deps, doc vresDocument, whole bool) error {
 	for _, e := range doc.Environments {
 		switch {
 		case e.Error != "":
-			fmt.Fprintf(d.env.Out, "%s is not deployed: %s\n", e.Tag, foreign.Message(e.Error))
+			sayOut(d, "%s is not deployed: %s", e.Tag, passage(e.Error))
 		case e.Fresh:
-			fmt.Fprintf(d.env.Out, "%s was deployed in %.1f s\n", e.Tag, e.Took.Seconds())
+			sayOut(d, "%s was deployed in %.1f s", e.Tag, e.Took.Seconds())
 		case whole:
-			fmt.Fprintln(d.env.Out, e.Tag, "is cached")
+			sayOut(d, "%s is cached", e.Tag)
 		}
 	}
 	return nil

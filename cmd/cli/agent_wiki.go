@@ -79,7 +79,7 @@ socket (unix:PATH); elsewhere it wants a TLS certificate or --insecure.`,
 
 func runWikiServe(ctx context.Context, d *deps, f wikiServeOptions) error {
 	s := &wiki.Server{Auth: "grid", Now: d.env.Now, Began: d.env.Now(), Log: func(from net.Addr, err error) {
-		fmt.Fprintf(d.env.Err, "grid: wiki: %v: %v\n", from, err)
+		sayErr(d, "wiki: %v: %v", from, err)
 	}}
 	var err error
 	if s.Key, err = wikiKey(d, f.keyFile); err != nil {
@@ -95,7 +95,7 @@ func runWikiServe(ctx context.Context, d *deps, f wikiServeOptions) error {
 		return err
 	}
 	if !s.Key.Set() {
-		fmt.Fprintln(d.env.Err, "grid: warning: without --key-file everybody who can connect may give commands")
+		sayErr(d, "warning: without --key-file everybody who can connect may give commands")
 	}
 	serving(d, "agent wiki serve", l.Addr().String(), fmt.Sprintf("grid: WIKI on %s", l.Addr()))
 	return s.Serve(ctx, l)
@@ -131,7 +131,7 @@ func wikiListen(ctx context.Context, d *deps, f wikiServeOptions) (net.Listener,
 		if !f.insecure {
 			return nil, usageError(fmt.Errorf("--listen %s: %s, or --insecure", f.listen, why))
 		}
-		fmt.Fprintf(d.env.Err, "grid: warning: %s\n", why)
+		sayErr(d, "warning: %s", why)
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, network, address)
 	if err != nil {
@@ -218,7 +218,7 @@ func simulatedCluster(d *deps, f wikiServeOptions) (*wiki.Cluster, error) {
 			return nil, err
 		}
 		if n > 0 {
-			fmt.Fprintf(d.env.Err, "grid: going on with %d jobs of %s\n", n, f.journal)
+			sayErr(d, "going on with %d jobs of %s", n, f.journal)
 			return c, nil
 		}
 	}

@@ -83,9 +83,9 @@ func askPassphrase(d *deps, f *authOptions) (func(string) ([]byte, error), error
 		if !ok || !term.IsTerminal(int(f.Fd())) {
 			return nil, errors.New("a passphrase is needed and standard input is no terminal (--pwstdin and --pwfile read it from elsewhere)")
 		}
-		fmt.Fprint(d.env.Err, prompt)
+		say(d, d.env.Err, "%s", prompt)
 		pass, err := term.ReadPassword(int(f.Fd()))
-		fmt.Fprintln(d.env.Err)
+		say(d, d.env.Err, "\n")
 		return pass, err
 	}, nil
 }

@@ -12,7 +12,6 @@ import (
 
 	"gridbroker/credential"
 	"gridbroker/credential/oidc"
-	"gridbroker/foreign"
 )
 
 // computeScopes are those of the WLCG token profile 1.3 for computing.
@@ -129,7 +128,7 @@ func getToken(ctx context.Context, d *deps, f loginOptions, store oidc.Store, se
 		if err == nil {
 			return t, store.Save(s)
 		}
-		fmt.Fprintf(d.env.Err, "grid: the stored login does not do: %v\n", err)
+		sayErr(d, "the stored login does not do: %v", err)
 	}
 	secret, err := clientSecret(d, f.secretFile)
 	if err != nil {
@@ -150,7 +149,7 @@ func showCode(d *deps, url, code, complete string) {
 	if complete != "" {
 		url = complete
 	}
-	fmt.Fprintf(d.env.Err, "Open %s\nand enter the code %s\n", styled(d, bold, foreign.Text(url)), styled(d, bold, foreign.Text(code)))
+	say(d, d.env.Err, "Open %s\nand enter the code %s\n", styled(d, bold, url), styled(d, bold, code))
 }
 
 func clientSecret(d *deps, file string) (string, error) {

@@ -2,13 +2,11 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"gridbroker/credential"
-	"gridbroker/foreign"
 )
 
 // proxyOptions are those of "auth proxy".
@@ -111,7 +109,7 @@ func fetchACs(ctx context.Context, d *deps, env credential.Env, opts credential.
 	}
 	acs, remarks, err := credential.FetchACs(ctx, env, opts, user, trust, f.voms, life)
 	for _, r := range remarks {
-		fmt.Fprintf(d.env.Err, "grid: VOMS server remarks: %s\n", foreign.Text(r))
+		sayErr(d, "VOMS server remarks: %s", r)
 	}
 	po.ACs = acs
 	return err

@@ -10,7 +10,6 @@ import (
 
 	"gridbroker/broker/clock"
 	"gridbroker/credential"
-	"gridbroker/foreign"
 	"gridbroker/jobs"
 	"gridbroker/plugins"
 )
@@ -49,7 +48,7 @@ func runAuthRenew(ctx context.Context, d *deps, sel selection) error {
 		report(d, rs)
 		for _, r := range rs {
 			if r.Err == nil {
-				fmt.Fprintln(d.env.Out, r.ID)
+				sayOut(d, "%s", r.ID)
 			}
 		}
 		return outcomeOf(d, rs, jobErr)
@@ -71,7 +70,7 @@ func renewable(s *session, rs []*jobs.Outcome) []*jobs.Outcome {
 func renewCredentials(ctx context.Context, d *deps, s *session, set *credential.Set, rs []*jobs.Outcome) error {
 	if len(rs) == 0 {
 		if !d.json {
-			fmt.Fprintln(d.env.Err, "grid: no live jobs with a delegated credential")
+			sayErr(d, "no live jobs with a delegated credential")
 		}
 		return nil
 	}
@@ -116,7 +115,7 @@ func warnOfLife(d *deps, set *credential.Set, rs []*jobs.Outcome) {
 		}
 	}
 	if worst != nil {
-		fmt.Fprintf(d.env.Err, "grid: warning: %d of %d jobs: %v\n", short, len(rs), worst)
+		sayErr(d, "warning: %d of %d jobs: %v", short, len(rs), worst)
 	}
 }
 
@@ -167,7 +166,7 @@ func runAuthWatch(ctx context.Context, d *deps, o authWatchOptions) error {
 			return ctx.Err()
 		}
 		if err != nil {
-			fmt.Fprintf(d.env.Err, "grid: %v; trying again in %s\n", err, o.every)
+			sayErr(d, "%v; trying again in %s", err, o.every)
 		} else if live == 0 && !o.forever {
 			return nil
 		}
@@ -188,7 +187,7 @@ func watchRound(ctx context.Context, d *deps, every time.Duration) (live int, er
 		return 0, err
 	}
 	if err := renewTokenFile(ctx, d, set, every); err != nil {
-		fmt.Fprintf(d.env.Err, "grid: %s\n", foreign.Message(err.Error()))
+		sayErr(d, "%s", err)
 	}
 	s, rs, err := openJobs(ctx, d, planning{}, selection{live: true}, needs{})
 	if err != nil {

@@ -194,7 +194,7 @@ func writeStatus(d *deps, st authStatus) {
 
 func statusField(d *deps, name, value string) {
 	if value != "" {
-		fmt.Fprintf(d.env.Out, "%-11s %s\n", name, value)
+		sayOut(d, "%-11s %s", name, value)
 	}
 }
 
@@ -222,12 +222,12 @@ func writeFindings(d *deps, fs []credential.Finding) {
 		if f.Subject != "" {
 			what = f.Subject + ": " + what
 		}
-		fmt.Fprintf(d.env.Out, "%s %s %s\n", styled(d, colours[f.Severity], fmt.Sprintf("%-8s", f.Severity)), what, styled(d, dim, "["+f.ID+"]"))
+		sayOut(d, "%s %s %s", styled(d, colours[f.Severity], fmt.Sprintf("%-8s", f.Severity)), what, styled(d, dim, "["+f.ID+"]"))
 		if f.Why != "" {
-			fmt.Fprintf(d.env.Out, "         %s\n", f.Why)
+			sayOut(d, "         %s", f.Why)
 		}
 		if f.Mend != "" {
-			fmt.Fprintf(d.env.Out, "         %s %s\n", styled(d, bold, "mend:"), f.Mend)
+			sayOut(d, "         %s %s", styled(d, bold, "mend:"), f.Mend)
 		}
 	}
 }

@@ -36,7 +36,7 @@ func pluginConfig(d *deps, c config) plugins.Config {
 	}
 	pc.DelegationLife = func() time.Duration { return delegationLife(c, pc.StateDir) }
 	if d.verbose > 1 {
-		pc.Logf = func(format string, args ...any) { fmt.Fprintf(d.env.Err, format+"\n", args...) }
+		pc.Logf = func(format string, args ...any) { say(d, d.env.Err, format+"\n", args...) }
 	}
 	return pc
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gridbroker/foreign"
 	"gridbroker/jobs"
 	"gridbroker/plugins"
 )
@@ -113,7 +112,7 @@ func catJob(ctx context.Context, d *deps, s *session, o *jobs.Outcome, name stri
 		Discover: rediscover(d, s, discovery{}), Pause: 2 * time.Second,
 		Seen: func(os []*jobs.Outcome) {
 			if err := f.more(ctx, s.jobs, os[0]); err != nil && os[0].Final() {
-				fmt.Fprintf(d.env.Err, "grid: %s\n", foreign.Message(err.Error()))
+				sayErr(d, "%s", err)
 			}
 		},
 	})
@@ -193,7 +192,7 @@ func (st *streams) follow(ctx context.Context, o *jobs.Outcome) {
 	}
 	for _, f := range st.files {
 		if err := f.more(ctx, st.session.jobs, o); err != nil && o.Final() && st.deps.verbose > 0 {
-			fmt.Fprintf(st.deps.env.Err, "grid: %s: %v\n", f.name, err)
+			sayErr(st.deps, "%s: %v", f.name, err)
 		}
 	}
 }

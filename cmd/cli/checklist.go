@@ -33,7 +33,7 @@ func (l *checklist) say(ok bool, format string, args ...any) {
 	if !ok {
 		mark = "WRONG"
 	}
-	fmt.Fprintf(l.d.env.Out, "%s %s\n", mark, line.Text)
+	sayOut(l.d, "%s %s", mark, passage(line.Text))
 }
 
 // try notes what came of something, with the error where it failed.

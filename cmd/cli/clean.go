@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -49,7 +48,7 @@ func cleaned(d *deps, rs []*jobs.Outcome) error {
 	}
 	for _, r := range rs {
 		if r.Err == nil {
-			fmt.Fprintln(d.env.Out, r.ID)
+			sayOut(d, "%s", r.ID)
 		}
 	}
 	report(d, rs)

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"gridbroker/foreign"
 	"gridbroker/jdl/classad"
 	"gridbroker/plugins/all"
 )
@@ -45,7 +44,7 @@ func Main(ctx context.Context, env Env, args []string) int {
 	a := &deps{env: env}
 	guard(a)
 	if !filepath.IsAbs(env.Getenv("HOME")) {
-		fmt.Fprintf(a.env.Err, "grid: %v\n", errHomeless)
+		sayErr(a, "%v", errHomeless)
 		return exitUsage
 	}
 	root := rootCmd(a)
@@ -66,7 +65,7 @@ func Main(ctx context.Context, env Env, args []string) int {
 		failedJSON(a, err, code)
 	}
 	if err != nil && !errors.Is(err, errReported) {
-		fmt.Fprintf(a.env.Err, "grid: %s\n", foreign.Message(err.Error()))
+		sayErr(a, "%s", err)
 	}
 	return code
 }

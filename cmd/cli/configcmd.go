@@ -75,7 +75,7 @@ func runConfigShow(d *deps) error {
 	if !doc.Exists {
 		from += " (not there: these are the defaults)"
 	}
-	fmt.Fprintf(d.env.Out, "# %s\n# job records: %s\n# cache: %s\n%s", from, doc.StateDir, doc.CacheDir, text)
+	say(d, d.env.Out, "# %s\n# job records: %s\n# cache: %s\n%s", from, doc.StateDir, doc.CacheDir, whole(text))
 	return nil
 }
 
@@ -130,7 +130,7 @@ func runConfigCheck(d *deps, args []string) error {
 	if d.json {
 		return printJSON(d, "config.check", pathDocument{path})
 	}
-	fmt.Fprintf(d.env.Out, "%s: good\n", path)
+	sayOut(d, "%s: good", path)
 	return nil
 }
 

@@ -161,9 +161,9 @@ func defineEnvironment(d *deps, node *environment.Node, def *environment.Definit
 	if d.json {
 		return printJSON(d, "env.image", imageDocument{def.Tag, def.Image, def.Digest, path})
 	}
-	fmt.Fprintf(d.env.Out, "%s %s\n  %s\n", def.Tag, def.Digest, path)
+	sayOut(d, "%s %s\n  %s", def.Tag, def.Digest, path)
 	if _, err := os.Lstat(path + ".sig"); err == nil {
-		fmt.Fprintf(d.env.Err, "its signature is of what it was: ssh-keygen -Y sign -n %s -f KEY %s\n", environment.SignatureNamespace, path)
+		say(d, d.env.Err, "its signature is of what it was: ssh-keygen -Y sign -n %s -f KEY %s\n", environment.SignatureNamespace, path)
 	}
 	return nil
 }

@@ -90,9 +90,9 @@ func (f *gcOptions) agreed(d *deps, list []environment.Entry) bool {
 		return false
 	}
 	for _, e := range list {
-		fmt.Fprintln(d.env.Err, "would remove", entryText(e))
+		say(d, d.env.Err, "would remove %s\n", entryText(e))
 	}
-	fmt.Fprintf(d.env.Err, "Remove %s? [y/N] ", counted(len(list), "environment"))
+	say(d, d.env.Err, "Remove %s? [y/N] ", counted(len(list), "environment"))
 	line, err := bufio.NewReader(d.env.In).ReadString('\n')
 	answer := strings.ToLower(strings.TrimSpace(line))
 	return err == nil && (answer == "y" || answer == "yes")
@@ -107,10 +107,10 @@ func printRemoved(d *deps, word string, doc removedDocument, list []environment.
 		return printJSON(d, "env.gc", doc)
 	}
 	for _, e := range list {
-		fmt.Fprintln(d.env.Out, word, entryText(e))
+		sayOut(d, "%s %s", word, entryText(e))
 	}
 	if len(doc.Surplus) > 0 && !d.env.InTerminal {
-		fmt.Fprintln(d.env.Err, "grid: nothing was removed: --yes removes this")
+		sayErr(d, "nothing was removed: --yes removes this")
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ image by its digest. Blobs that the registry has are not sent again.`,
 			if d.json {
 				return printJSON(d, "env.push", pushDocument{def.Tag, args[1], def.Digest})
 			}
-			fmt.Fprintf(d.env.Out, "%s@%s\n", args[1], def.Digest)
+			sayOut(d, "%s@%s", args[1], def.Digest)
 			return nil
 		},
 	}

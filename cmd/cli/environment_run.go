@@ -179,13 +179,13 @@ func verifyTrees(d *deps, cache *environment.Cache, digests []string) error {
 		case ok:
 			bad++
 			doc.Environments = append(doc.Environments, verifiedTree{Digest: digest, Why: poisoned.Error()})
-			fmt.Fprintf(d.env.Err, "grid: %v\n", poisoned)
+			sayErr(d, "%v", poisoned)
 		case err != nil:
 			return err
 		default:
 			doc.Environments = append(doc.Environments, verifiedTree{Digest: digest, Whole: true})
 			if !d.json {
-				fmt.Fprintf(d.env.Out, "%s is as it was unpacked\n", digest)
+				sayOut(d, "%s is as it was unpacked", digest)
 			}
 		}
 	}

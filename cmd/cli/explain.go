@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"gridbroker/broker"
-	"gridbroker/foreign"
 	"gridbroker/glue"
 	"gridbroker/infosys"
 	"gridbroker/rank"
@@ -31,7 +30,7 @@ func explanation(d *deps, x *broker.Explanation, limit int) error {
 	return rejectedTable(d, x, limit)
 }
 
-func heading(d *deps, text string) { fmt.Fprintf(d.env.Out, "\n%s\n", styled(d, bold, text)) }
+func heading(d *deps, text string) { sayOut(d, "\n%s", styled(d, bold, text)) }
 
 // judged says as whom the user was compared with access rules; of a stranger
 // only where that mattered.
@@ -43,13 +42,13 @@ func judged(d *deps, x *broker.Explanation) error {
 		}
 		hint = "; name a VO with --vo or VirtualOrganisation, or get a proxy: grid auth proxy --voms VO"
 	}
-	_, err := fmt.Fprintf(d.env.Out, "\nAccess is judged as for %s%s.\n", x.As, hint)
+	err := sayOut(d, "\nAccess is judged as for %s%s.", x.As, hint)
 	return err
 }
 
 func filterTable(d *deps, x *broker.Explanation) error {
 	if x.Resources == 0 {
-		fmt.Fprintln(d.env.Out, "no source published any resource")
+		sayOut(d, "no source published any resource")
 		return nil
 	}
 	heading(d, "Filters, in order")
@@ -93,7 +92,7 @@ func environmentLines(d *deps, x *broker.Explanation) error {
 		if i == 0 {
 			heading(d, "Runtime environments the job asks for")
 		}
-		fmt.Fprintf(d.env.Out, "  %s\n", foreign.Text(l.String()))
+		sayOut(d, "  %s", l.String())
 	}
 	return nil
 }
@@ -104,7 +103,7 @@ func nearestMisses(d *deps, x *broker.Explanation) error {
 	}
 	heading(d, "What more would match")
 	for _, m := range x.Nearest {
-		fmt.Fprintf(d.env.Out, "  %s\n", foreign.Text(fmt.Sprint(m)))
+		sayOut(d, "  %s", fmt.Sprint(m))
 	}
 	return nil
 }
@@ -119,11 +118,11 @@ func unpublished(d *deps, x *broker.Explanation) error {
 		}
 		switch {
 		case u.Meant != "":
-			fmt.Fprintf(d.env.Out, "  %s: no GLUE attribute; did you mean %s?\n", u.Name, u.Meant)
+			sayOut(d, "  %s: no GLUE attribute; did you mean %s?", u.Name, u.Meant)
 		case u.Unknown:
-			fmt.Fprintf(d.env.Out, "  %s: no GLUE attribute\n", u.Name)
+			sayOut(d, "  %s: no GLUE attribute", u.Name)
 		default:
-			fmt.Fprintf(d.env.Out, "  %s\n", u.Name)
+			sayOut(d, "  %s", u.Name)
 		}
 	}
 	return nil
@@ -139,7 +138,7 @@ func rejectedTable(d *deps, x *broker.Explanation, limit int) error {
 	var rows [][]string
 	for at := 0; at < len(x.Rejected); {
 		if limit > 0 && len(rows) == limit {
-			defer fmt.Fprintf(d.env.Out, "and %d more resources (--explain --limit 0 shows all)\n", len(x.Rejected)-at)
+			defer sayOut(d, "and %d more resources (--explain --limit 0 shows all)", len(x.Rejected)-at)
 			break
 		}
 		n := alike(x.Rejected[at:])
@@ -156,7 +155,7 @@ func rejectedTable(d *deps, x *broker.Explanation, limit int) error {
 func tellOfBan(d *deps, x *broker.Explanation) error {
 	for _, r := range x.Rejected {
 		if r.Reason.Have.Kind == broker.BannedUntil {
-			_, err := fmt.Fprintf(d.env.Out, "grid health clear %s lifts the ban\n", foreign.Text(r.ID))
+			err := sayOut(d, "grid health clear %s lifts the ban", r.ID)
 			return err
 		}
 	}
@@ -200,10 +199,10 @@ func rejectedRow(r *broker.RejectedLine, n int) []string {
 func relaxations(d *deps, rs []broker.Relaxation) {
 	heading(d, "What small changes of the job would open")
 	for _, r := range rs {
-		fmt.Fprintf(d.env.Out, "  %s\n", foreign.Text(fmt.Sprint(r)))
+		sayOut(d, "  %s", fmt.Sprint(r))
 	}
 	if len(rs) == 0 {
-		fmt.Fprintln(d.env.Out, "  no change of one or two things opens more")
+		sayOut(d, "  no change of one or two things opens more")
 	}
 }
 

@@ -134,7 +134,7 @@ func (f *follower) run(ctx context.Context) error {
 			return nil
 		}
 		if err != nil {
-			fmt.Fprintf(f.env.Err, "grid: %v\n", err)
+			sayErr(f.deps, "%v", err)
 		}
 		if f.flags.once {
 			return err
@@ -264,11 +264,11 @@ func (f *follower) tell() (changed bool) {
 // say prints what has happened to a job.
 func (f *follower) say(o *jobs.Outcome, text string) {
 	if !f.json {
-		fmt.Fprintf(f.env.Out, "%s  %s  %s\n", f.env.Now().Format(time.DateTime), o.ID, text)
+		sayOut(f.deps, "%s  %s  %s", f.env.Now().Format(time.DateTime), o.ID, text)
 		return
 	}
 	if err := printJSON(f.deps, "follow", followDocument{jobsJSON([]*jobs.Outcome{o}).Jobs[0], text}); err != nil {
-		fmt.Fprintf(f.env.Err, "grid: %v\n", err)
+		sayErr(f.deps, "%v", err)
 	}
 }
 

@@ -119,12 +119,12 @@ func runFollowInstall(ctx context.Context, d *deps, args []string) error {
 func sayLinger(ctx context.Context, d *deps) {
 	out, err := exec.CommandContext(ctx, "loginctl", "show-user", strconv.Itoa(d.env.UID), "--property=Linger").Output()
 	if err == nil && slices.Contains(strings.Fields(string(out)), "Linger=no") {
-		fmt.Fprintln(d.env.Err, "grid: it ends when you log out of your last session here; loginctl enable-linger keeps it at work")
+		sayErr(d, "it ends when you log out of your last session here; loginctl enable-linger keeps it at work")
 	}
 	if d.env.Getenv("BEARER_TOKEN") != "" {
-		fmt.Fprintln(d.env.Err, "grid: the token in BEARER_TOKEN does not go along, for a unit is no place for secrets: put it into a file and name that by BEARER_TOKEN_FILE")
+		sayErr(d, "the token in BEARER_TOKEN does not go along, for a unit is no place for secrets: put it into a file and name that by BEARER_TOKEN_FILE")
 	}
 	if secretProxy("HTTPS_PROXY", d.env.Getenv("HTTPS_PROXY")) {
-		fmt.Fprintln(d.env.Err, "grid: the proxy in HTTPS_PROXY does not go along, for it names a user, and a unit is no place for secrets")
+		sayErr(d, "the proxy in HTTPS_PROXY does not go along, for it names a user, and a unit is no place for secrets")
 	}
 }

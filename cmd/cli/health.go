@@ -199,7 +199,7 @@ func pinEach(ctx context.Context, d *deps, name, how string, pin func(h *history
 		return printJSON(d, "health.pin", pinDocument{how, ids})
 	}
 	for _, id := range ids {
-		fmt.Fprintf(d.env.Out, "%s  %s\n", id, how)
+		sayOut(d, "%s  %s", id, how)
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"gridbroker/environment/registry"
-	"gridbroker/foreign"
 	"gridbroker/jdl"
 )
 
@@ -30,7 +29,7 @@ func pinImages(ctx context.Context, d *deps, all []*jdl.Job) error {
 				return fmt.Errorf("%s: what %s means: %w", job.Name, image, err)
 			}
 			known[image] = digest
-			fmt.Fprintf(d.env.Err, "grid: %s is docker://%s@%s now; that is what runs\n", foreign.Text(image), foreign.Text(place), digest)
+			sayErr(d, "%s is docker://%s@%s now; that is what runs", image, place, digest)
 		}
 		if err := job.PinImage(digest); err != nil {
 			return err

@@ -83,7 +83,7 @@ func runCheck(d *deps, paths []string, opts []jdl.Option, strict bool) error {
 		switch {
 		case d.json:
 		case err != nil:
-			fmt.Fprintf(d.env.Err, "grid: %v\n", err)
+			sayErr(d, "%v", err)
 		default:
 			printChecked(d, f, found)
 		}
@@ -117,13 +117,13 @@ func checked(name string, found []*classad.Diagnostic) checkedFile {
 
 func printChecked(d *deps, f checkedFile, found []*classad.Diagnostic) {
 	for i, diag := range found {
-		fmt.Fprintf(d.env.Out, "%s: %s\n", f.Problems[i].Severity, diag)
+		sayOut(d, "%s: %s", f.Problems[i].Severity, diag)
 	}
 	if len(found) == 0 {
-		fmt.Fprintf(d.env.Out, "%s: no problems\n", f.File)
+		sayOut(d, "%s: no problems", f.File)
 		return
 	}
-	fmt.Fprintf(d.env.Out, "%s: %s, %s\n", f.File, count(f.Errors, "error"), count(f.Warnings, "warning"))
+	sayOut(d, "%s: %s, %s", f.File, count(f.Errors, "error"), count(f.Warnings, "warning"))
 }
 
 // count is "1 error" or "3 errors".

@@ -205,7 +205,7 @@ func (c *converter) warn(list []*classad.Diagnostic) {
 	for _, d := range list {
 		if text := d.Error(); !c.said[text] {
 			c.said[text] = true
-			fmt.Fprintf(c.env.Err, "grid: warning: %s\n", text)
+			sayErr(c.deps, "warning: %s", passage(text))
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -71,7 +70,7 @@ func runEval(d *deps, ad, other string, exprs []string) error {
 		v := left.Eval(e, right)
 		answers = append(answers, answerOf(v))
 		if !d.json {
-			fmt.Fprintln(d.env.Out, classad.UnparseValue(v))
+			sayOut(d, "%s", classad.UnparseValue(v))
 		}
 	}
 	if d.json {
@@ -82,7 +81,7 @@ func runEval(d *deps, ad, other string, exprs []string) error {
 
 // warnTo prints warnings to standard error.
 func warnTo(d *deps) classad.Option {
-	return classad.WithWarnings(func(diag *classad.Diagnostic) { fmt.Fprintf(d.env.Err, "grid: warning: %s\n", diag) })
+	return classad.WithWarnings(func(diag *classad.Diagnostic) { sayErr(d, "warning: %s", diag) })
 }
 
 // record reads a record: nothing, a text in brackets, or a file.

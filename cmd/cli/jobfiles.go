@@ -168,7 +168,7 @@ func sayWarnings(d *deps, set *jdl.JobSet) {
 		for _, diag := range ds {
 			if text := diag.Error(); !said[text] {
 				said[text] = true
-				fmt.Fprintf(d.env.Err, "grid: warning: %s\n", text)
+				sayErr(d, "warning: %s", passage(text))
 			}
 		}
 	}

@@ -16,7 +16,6 @@ import (
 
 	"gridbroker/broker"
 	"gridbroker/credential"
-	"gridbroker/foreign"
 	"gridbroker/jobs"
 	"gridbroker/plugins"
 	"gridbroker/plugins/history"
@@ -44,7 +43,7 @@ func openRecordsCopy(d *deps, c config, why error) (*jobs.SQLite, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w (%w)", why, err)
 	}
-	fmt.Fprintf(d.env.Err, "grid: %s: what is recorded is taken as it is: no state is asked for, and nothing is recorded\n", foreign.Message(why.Error()))
+	sayErr(d, "%s: what is recorded is taken as it is: no state is asked for, and nothing is recorded", why)
 	return store, nil
 }
 
@@ -74,7 +73,7 @@ func (l *lateHistory) open() *history.Registry {
 	l.once.Do(func() {
 		h, err := history.Open(l.dir, l.deps.env.Now)
 		if err != nil {
-			fmt.Fprintf(l.deps.env.Err, "grid: %s\n", foreign.Message(err.Error()))
+			sayErr(l.deps, "%s", err)
 			return
 		}
 		l.kept = h
@@ -134,7 +133,7 @@ func withJobs(ctx context.Context, d *deps, sel selection, do func(*session, []*
 // sayNone says that there are no jobs where a verb would print nothing.
 func sayNone(d *deps, rs []*jobs.Outcome) {
 	if len(rs) == 0 && !d.json {
-		fmt.Fprintln(d.env.Err, "grid: no jobs")
+		sayErr(d, "no jobs")
 	}
 }
 
@@ -315,7 +314,7 @@ func reportBy(d *deps, rs []*jobs.Outcome, say func(*jobs.Outcome) error) {
 		if n := count[like] - 1; n > 0 {
 			text += fmt.Sprintf(" (and %s)", likewise(n))
 		}
-		fmt.Fprintf(d.env.Err, "grid: %s\n", foreign.Message(text))
+		sayErr(d, "%s", passage(text))
 	}
 }
 

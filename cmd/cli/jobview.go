@@ -244,7 +244,7 @@ func jobTable(d *deps, rs []*jobs.Outcome, v jobView) error {
 	if err := table(d, made, rows); err != nil || len(lines) == len(rs) {
 		return err
 	}
-	_, err = fmt.Fprintln(d.env.Err, "grid: groups of jobs are a line each: --expand shows all jobs, grid", v.verb, "ID those of one group")
+	err = sayErr(d, "groups of jobs are a line each: --expand shows all jobs, grid %s ID those of one group", v.verb)
 	return err
 }
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"reflect"
 
 	"github.com/itchyny/gojq"
@@ -57,7 +58,7 @@ func printText(d *deps, verb, language, text string) error {
 	if d.json {
 		return printJSON(d, verb, textDocument{Language: language, Text: text})
 	}
-	_, err := fmt.Fprint(rawOut(d), text)
+	_, err := io.WriteString(rawOut(d), text)
 	return err
 }
 
@@ -66,18 +67,18 @@ func printFile(d *deps, verb, path string) error {
 	if d.json {
 		return printJSON(d, verb, pathDocument{path})
 	}
-	_, err := fmt.Fprintln(d.env.Out, path)
+	err := sayOut(d, "%s", path)
 	return err
 }
 
 // serving says where a daemon listens, now that it does.
 func serving(d *deps, verb, address, text string) {
 	if !d.json {
-		fmt.Fprintln(d.env.Err, text)
+		say(d, d.env.Err, "%s\n", text)
 		return
 	}
 	if err := printJSON(d, "serving", servingDocument{verb, address}); err != nil {
-		fmt.Fprintf(d.env.Err, "grid: %v\n", err)
+		sayErr(d, "%v", err)
 	}
 }
 
@@ -88,7 +89,7 @@ func failedJSON(d *deps, err error, code int) {
 	}
 	doc := errorDocument{Error: foreign.Message(err.Error()), ExitCode: code}
 	if err := printJSON(d, "error", doc); err != nil {
-		fmt.Fprintf(d.env.Err, "grid: %v\n", err)
+		sayErr(d, "%v", err)
 	}
 }
 
@@ -111,13 +112,13 @@ func printQuery(d *deps, doc []byte) error {
 			return usageError(fmt.Errorf("--jq: %w", err))
 		}
 		if text, ok := v.(string); ok {
-			fmt.Fprintln(d.env.Out, foreign.Lines(text))
+			sayOut(d, "%s", whole(text))
 			continue
 		}
 		text, err := gojq.Marshal(v)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(d.env.Out, "%s\n", foreign.JSON(text))
+		d.env.Out.Write(append(foreign.JSON(text), '\n'))
 	}
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -81,18 +80,18 @@ func readLogs(ctx context.Context, s *session, rs []*jobs.Outcome, backend bool)
 
 func printLogs(d *deps, rs []*jobs.Outcome, logs []jobLog) {
 	for i, l := range logs {
-		fmt.Fprintf(d.env.Out, "%s\n", styled(d, bold, rs[i].ID+"  "+foreign.Text(rs[i].Name)))
+		sayOut(d, "%s", styled(d, bold, rs[i].ID+"  "+foreign.Text(rs[i].Name)))
 		for _, e := range l.Entries {
-			fmt.Fprintf(d.env.Out, "%s  %-10s  %s\n", e.At.Format("2006-01-02 15:04:05.000"), e.Action, foreign.Text(e.Text))
+			sayOut(d, "%s  %-10s  %s", e.At.Format("2006-01-02 15:04:05.000"), e.Action, e.Text)
 		}
 		if l.Backend != "" {
-			fmt.Fprintf(d.env.Out, "--- %s\n%s", rs[i].Handle.Endpoint, foreign.Lines(l.Backend))
+			say(d, d.env.Out, "--- %s\n%s", rs[i].Handle.Endpoint, whole(l.Backend))
 			if l.Backend[len(l.Backend)-1] != '\n' {
-				fmt.Fprintln(d.env.Out)
+				sayOut(d, "")
 			}
 		}
 		if l.Error != "" {
-			fmt.Fprintf(d.env.Err, "grid: %s\n", foreign.Message(l.Error))
+			sayErr(d, "%s", passage(l.Error))
 		}
 	}
 }

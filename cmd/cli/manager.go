@@ -42,7 +42,7 @@ func (f *managerTLS) read(d *deps) (own func() *tls.Certificate, authorities fun
 	if own, err = hostPair(d, f.cert, f.key); err != nil {
 		return nil, nil, err
 	}
-	bundle, err := credential.BundleFile(credentialEnv(d), abs(d, f.ca), readNamed, func(err error) { fmt.Fprintf(d.env.Err, "grid: %v\n", err) })
+	bundle, err := credential.BundleFile(credentialEnv(d), abs(d, f.ca), readNamed, func(err error) { sayErr(d, "%v", err) })
 	return own, func() *x509.CertPool { return bundle().Pool }, err
 }
 
@@ -155,8 +155,8 @@ func printManager(d *deps, s *daemon.State) error {
 	if s.Total != (managers.Resources{}) {
 		free = fmt.Sprintf("%s of %s", s.Free, s.Total)
 	}
-	fmt.Fprintf(d.env.Out, "%s\nparent: %s\nfree: %s\nwaiting: %s\nrunning: %s\n",
-		foreign.Text(s.Name), foreign.Text(orDash(s.Parent)), foreign.Text(free), someJobs(s.Waiting), someJobs(s.Running))
+	sayOut(d, "%s\nparent: %s\nfree: %s\nwaiting: %s\nrunning: %s",
+		s.Name, orDash(s.Parent), free, someJobs(s.Waiting), someJobs(s.Running))
 	var rows [][]string
 	for _, r := range s.Rows {
 		state := "down"

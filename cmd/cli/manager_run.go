@@ -107,7 +107,7 @@ func runManagerRun(ctx context.Context, d *deps, f managerRunOptions, argv []str
 	var said atomic.Bool
 	documents := together(d.env.Out)
 	b.Start = func(ctx context.Context, j managers.Job, system string) error {
-		fmt.Fprintf(d.env.Err, "%s: at %s\n", j.ID, system)
+		say(d, d.env.Err, "%s: at %s\n", j.ID, system)
 		told, err := startAt(ctx, d, list[j.ID], j.Need, system, documents)
 		if told {
 			said.Store(true)
@@ -136,7 +136,7 @@ func runManagerRun(ctx context.Context, d *deps, f managerRunOptions, argv []str
 // sayInterrupted lets whoever is at the terminal wait for the jobs that run, for as long as they take.
 func sayInterrupted(ctx context.Context, d *deps) {
 	if _, ok := errors.AsType[terminated](context.Cause(ctx)); !ok && d.env.Release != nil {
-		fmt.Fprintln(d.env.Err, "grid: jobs that have not started are withdrawn, the others are waited for; interrupt again to end at once")
+		sayErr(d, "jobs that have not started are withdrawn, the others are waited for; interrupt again to end at once")
 		d.env.Release()
 	}
 }

@@ -177,7 +177,7 @@ func printManagers(d *deps, t *managerTree) error {
 		return err
 	}
 	for _, s := range t.Silent {
-		fmt.Fprintf(d.env.Err, "grid: %s: %s\n", s.Name, s.Error)
+		sayErr(d, "%s: %s", s.Name, s.Error)
 	}
 	if t.Job != nil {
 		if err := printWay(d, t.Job); err != nil {

@@ -102,7 +102,7 @@ func (f *managerUsers) serve(ctx context.Context, d *deps, m served, users *desk
 		opts.CertDir = abs(d, f.ca)
 	}
 	trust := credential.Authorities(credentialEnv(d), opts, func(err error) {
-		fmt.Fprintf(d.env.Err, "grid: no user is believed by authorities that cannot be read: %v\n", err)
+		sayErr(d, "no user is believed by authorities that cannot be read: %v", err)
 	})
 	if trust() == nil {
 		return nil, fmt.Errorf("--users-ca %s: no certificate authorities", cmp.Or(f.ca, credentialEnv(d).CertDir(opts)))
@@ -125,7 +125,7 @@ func (f *managerUsers) serve(ctx context.Context, d *deps, m served, users *desk
 	ended := make(chan error, 2)
 	go func() { ended <- serveOn(ctx, srv, l) }()
 	go func() { ended <- users.Run(ctx) }()
-	fmt.Fprintf(d.env.Err, "grid: users hand in jobs at tree://%s\n", l.Addr())
+	sayErr(d, "users hand in jobs at tree://%s", l.Addr())
 	return func() error {
 		cancel()
 		return errors.Join(<-ended, <-ended)

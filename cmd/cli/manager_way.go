@@ -82,7 +82,7 @@ func printWay(d *deps, j *jobInTree) error {
 	for _, s := range j.Way {
 		rows = append(rows, []string{s.At.Local().Format(time.DateTime), s.Manager, s.text(func(name string) string { return name })})
 	}
-	fmt.Fprintln(d.env.Out)
+	sayOut(d, "")
 	return table(d, columns("when", "manager", "way of job "+j.ID), rows)
 }
 

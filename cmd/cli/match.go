@@ -120,7 +120,7 @@ func unmatched(p *broker.Plan) error {
 func printMatch(d *deps, p *broker.Plan, relax func(*broker.JobPlan) []broker.Relaxation, f matchOptions) error {
 	for i, equal := range equals(p.Jobs) {
 		if i > 0 {
-			fmt.Fprintln(d.env.Out)
+			sayOut(d, "")
 		}
 		if err := printOne(d, p, equal, relax, f); err != nil {
 			return err
@@ -174,7 +174,7 @@ func (f matchOptions) rejected() int {
 
 func printOne(d *deps, p *broker.Plan, equal []*broker.JobPlan, relax func(*broker.JobPlan) []broker.Relaxation, f matchOptions) error {
 	j := equal[0]
-	fmt.Fprintf(d.env.Out, "%s: %d of %d resources match (policy %s, seed %d)\n",
+	sayOut(d, "%s: %d of %d resources match (policy %s, seed %d)",
 		styled(d, bold, namesOf(equal)), len(j.Choices), len(j.Match.Resources), p.Policy, p.Seed)
 	if len(j.Choices) > 0 {
 		if err := choicesTable(d, j, f); err != nil {
@@ -183,7 +183,7 @@ func printOne(d *deps, p *broker.Plan, equal []*broker.JobPlan, relax func(*brok
 	}
 	if p.Policy == rank.Paper {
 		for _, line := range rank.Marks(j.Choices) {
-			fmt.Fprintln(d.env.Out, line)
+			sayOut(d, "%s", line)
 		}
 	}
 	if f.terms {
@@ -201,11 +201,11 @@ func printOne(d *deps, p *broker.Plan, equal []*broker.JobPlan, relax func(*brok
 		return explanation(d, e.Explanation(), f.rejected())
 	}
 	for _, dropped := range j.Dropped {
-		fmt.Fprintf(d.env.Out, "not ranked: %s: %s\n", dropped.Resource.ID, dropped.Why)
+		sayOut(d, "not ranked: %s: %s", dropped.Resource.ID, dropped.Why)
 	}
 	for _, c := range j.Choices {
 		if c.Unranked != "" {
-			fmt.Fprintf(d.env.Out, "ranked last: %s: Rank is %s\n", c.Resource.ID, c.Unranked)
+			sayOut(d, "ranked last: %s: Rank is %s", c.Resource.ID, c.Unranked)
 		}
 	}
 	return nil
@@ -222,7 +222,7 @@ func sayUnranked(d *deps, p *broker.Plan) {
 		}
 		if text := classad.Unparse(j.Job.Rank); !said[text] {
 			said[text] = true
-			fmt.Fprintf(d.env.Err, "grid: warning: %s: Rank is %s at every resource that matches; the score decides\n",
+			sayErr(d, "warning: %s: Rank is %s at every resource that matches; the score decides",
 				j.Job.Name, j.Choices[0].Unranked)
 		}
 	}
@@ -253,7 +253,7 @@ func choicesTable(d *deps, j *broker.JobPlan, f matchOptions) error {
 		return err
 	}
 	if n := len(j.Choices) - len(rows); n > 0 {
-		fmt.Fprintf(d.env.Out, "and %d more (--limit 0 shows all)\n", n)
+		sayOut(d, "and %d more (--limit 0 shows all)", n)
 	}
 	return nil
 }
@@ -293,13 +293,13 @@ func termsTable(d *deps, policy string, j *broker.JobPlan, limit int) error {
 				fmt.Sprintf("%.0f", t.Uncertainty), fmt.Sprintf("%.0f%%", 100*t.Weight), span(t.Age), known})
 		}
 	}
-	fmt.Fprintln(d.env.Out)
+	sayOut(d, "")
 	if len(rows) == 0 {
-		fmt.Fprintf(d.env.Out, "policy %s looks at nothing\n", policy)
+		sayOut(d, "policy %s looks at nothing", policy)
 		return nil
 	}
 	if policy == rank.Hybrid {
-		fmt.Fprintln(d.env.Out, "expected = (wait + stage-in + run + overhead) / success; wait = its words (forecast, queue, counters, response, prior) by weight")
+		sayOut(d, "expected = (wait + stage-in + run + overhead) / success; wait = its words (forecast, queue, counters, response, prior) by weight")
 	}
 	return table(d, columns("RESOURCE", "TERM", "SOURCE", "RAW", ">SECONDS", ">UNCERTAINTY", ">WEIGHT", ">AGE", "NOTE"), rows)
 }
@@ -331,7 +331,7 @@ func nearestQuantile(list []rank.Quantile, chance float64) rank.Quantile {
 func reportServices(d *deps, p *broker.Plan) {
 	for _, o := range p.Services {
 		if o.Error != "" {
-			fmt.Fprintf(d.env.Err, "grid: %s service %s: %s\n", o.Kind, foreign.Text(o.Name), foreign.Message(strings.TrimSpace(o.Error)))
+			sayErr(d, "%s service %s: %s", o.Kind, o.Name, passage(strings.TrimSpace(o.Error)))
 		}
 	}
 }

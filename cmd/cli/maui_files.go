@@ -34,7 +34,7 @@ func mauiConfig(d *deps, path string) (*maui.Config, error) {
 		return c, err
 	})
 	for _, w := range warnings {
-		fmt.Fprintf(d.env.Err, "grid: warning: %s:%d: %s: %s\n", path, w.Line, w.Name, w.Why)
+		sayErr(d, "warning: %s:%d: %s: %s", path, w.Line, w.Name, w.Why)
 	}
 	return c, err
 }

@@ -31,7 +31,7 @@ func serveMetrics(ctx context.Context, d *deps, address, byDefault string, h htt
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil && address == byDefault {
-		fmt.Fprintf(d.env.Err, "grid: no figures for Prometheus: %v (--metrics HOST:PORT names another place, --metrics '' none)\n", err)
+		sayErr(d, "no figures for Prometheus: %v (--metrics HOST:PORT names another place, --metrics '' none)", err)
 		return nil
 	}
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gridbroker/foreign"
 	"gridbroker/jdl"
 	"gridbroker/jobs"
 	"gridbroker/plugins"
@@ -109,7 +108,7 @@ func printOutput(d *deps, rs []*jobs.Outcome, got map[string]jobs.Fetched, named
 	}
 	for _, o := range doc.Jobs {
 		for _, f := range o.Files {
-			fmt.Fprintln(d.env.Out, foreign.Text(relative(d, filepath.Join(o.Dir, f))))
+			sayOut(d, "%s", relative(d, filepath.Join(o.Dir, f)))
 		}
 	}
 	reportBy(d, rs, func(r *jobs.Outcome) error {

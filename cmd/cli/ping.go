@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gridbroker/foreign"
 	"gridbroker/plugins"
 )
 
@@ -157,27 +156,27 @@ func printPongs(d *deps, pongs []pong) error {
 func printPong(d *deps, p pong) {
 	out := d.env.Out
 	if !p.Up {
-		fmt.Fprintf(out, "%s\n  down: %s\n", foreign.Text(p.URL), foreign.Message(p.Error))
+		say(d, out, "%s\n  down: %s\n", p.URL, passage(p.Error))
 		return
 	}
-	speaks := foreign.Text(strings.Join(append([]string{p.Interface}, p.Versions...), " "))
+	speaks := strings.Join(append([]string{p.Interface}, p.Versions...), " ")
 	leads := ""
 	if p.Leads {
 		leads = ", leads"
 	}
-	fmt.Fprintf(out, "%s\n  up: %s, answered in %.0f ms%s\n", foreign.Text(p.URL), speaks, p.Seconds*1000, leads)
+	say(d, out, "%s\n  up: %s, answered in %.0f ms%s\n", p.URL, speaks, p.Seconds*1000, leads)
 	who := ""
 	if p.Identity != "" {
-		who = " as " + foreign.Text(p.Identity)
+		who = " as " + p.Identity
 	}
 	if p.LetIn {
-		fmt.Fprintf(out, "  let in%s\n", who)
+		say(d, out, "  let in%s\n", who)
 		if len(p.Rights) > 0 {
-			fmt.Fprintf(out, "  may: %s\n", foreign.Text(strings.Join(p.Rights, ", ")))
+			say(d, out, "  may: %s\n", strings.Join(p.Rights, ", "))
 		}
 		return
 	}
-	fmt.Fprintf(out, "  not let in%s: %s\n", who, foreign.Message(p.Said))
+	say(d, out, "  not let in%s: %s\n", who, passage(p.Said))
 }
 
 // verdict is the error that gives the exit code; all has been said already.

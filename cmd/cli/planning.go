@@ -16,7 +16,6 @@ import (
 	"gridbroker/broker"
 	"gridbroker/broker/clock"
 	"gridbroker/credential"
-	"gridbroker/foreign"
 	"gridbroker/glue"
 	"gridbroker/infosys"
 	"gridbroker/jdl"
@@ -163,7 +162,7 @@ func (s *session) fit(d *deps, info []string, n needs) error {
 		case n.records == mustRecords:
 			return err
 		case d.verbose > 0:
-			fmt.Fprintf(d.env.Err, "grid: %s\n", foreign.Message(err.Error()))
+			sayErr(d, "%s", err)
 		}
 	}
 	if n.services {
@@ -263,7 +262,7 @@ func memberOf(d *deps, rules broker.Rules, vo string, jobs []*jdl.Job) {
 		}
 		if rules.Lacks(job) && !warned[job.VO] {
 			warned[job.VO] = true
-			fmt.Fprintf(d.env.Err, "grid: %s: the credential has no attributes of %s, only %s; sites may refuse it: grid auth proxy --voms %s\n",
+			sayErr(d, "%s: the credential has no attributes of %s, only %s; sites may refuse it: grid auth proxy --voms %s",
 				job.Name, job.VO, strings.Join(rules.Identity.FQANs, ", "), job.VO)
 		}
 	}

@@ -114,7 +114,7 @@ func printResources(d *deps, b *plugins.Registry, s infosys.Snapshot, saved stri
 	}
 	for _, o := range s.Outcomes {
 		reportClaims(d, o)
-		fmt.Fprintln(d.env.Err, outcomeLine(d, o))
+		say(d, d.env.Err, "%s\n", outcomeLine(d, o))
 	}
 	reportDoubts(d, s.Resources)
 	n := s.Slots()
@@ -122,9 +122,9 @@ func printResources(d *deps, b *plugins.Registry, s infosys.Snapshot, saved stri
 	if n.AtMost > n.Free {
 		free += fmt.Sprintf(" to %d", n.AtMost)
 	}
-	fmt.Fprintf(d.env.Err, "%d resources in %d queues, %s slots free of %d\n", len(s.Resources), n.Queues, free, n.Total)
+	say(d, d.env.Err, "%d resources in %d queues, %s slots free of %d\n", len(s.Resources), n.Queues, free, n.Total)
 	if saved != "" {
-		fmt.Fprintf(d.env.Err, "saved: grid match --info file:%s JOB.jdl\n", saved)
+		say(d, d.env.Err, "saved: grid match --info file:%s JOB.jdl\n", saved)
 	}
 	return nil
 }
@@ -136,15 +136,15 @@ const maxDoubts = 5
 func reportDoubts(d *deps, rs []glue.Resource) {
 	doubts := glue.Doubts(rs)
 	for _, doubt := range doubts[:min(len(doubts), maxDoubts)] {
-		fmt.Fprintf(d.env.Err, "warning: %s: %s\n", foreign.Text(doubt.CE), doubt.Said)
+		say(d, d.env.Err, "warning: %s: %s\n", doubt.CE, doubt.Said)
 	}
 	if n := len(doubts) - maxDoubts; n > 0 {
-		fmt.Fprintf(d.env.Err, "warning: %d more such CEs\n", n)
+		say(d, d.env.Err, "warning: %d more such CEs\n", n)
 	}
 }
 
 // outcomeLine says how asking a source went.
-func outcomeLine(d *deps, o infosys.Outcome) string {
+func outcomeLine(d *deps, o infosys.Outcome) passage {
 	took := strconv.FormatFloat(o.Took.Seconds(), 'f', 2, 64) + " s"
 	var line string
 	switch {
@@ -153,7 +153,7 @@ func outcomeLine(d *deps, o infosys.Outcome) string {
 	case o.Err != nil && o.Resources > 0:
 		line = fmt.Sprintf("%d resources, then: %s", o.Resources, sourceError(o))
 	case o.Err != nil:
-		line = sourceError(o)
+		line = string(sourceError(o))
 	case o.Cached:
 		line = fmt.Sprintf("%d resources of %s ago from the cache", o.Resources, ago(d, o.Fetched))
 	default:
@@ -162,7 +162,7 @@ func outcomeLine(d *deps, o infosys.Outcome) string {
 	if o.Err != nil {
 		line = styled(d, red, line) + sourceHint(d, o)
 	}
-	return fmt.Sprintf("source %s  %s (%s)", foreign.Text(o.Source), line, took)
+	return passage(fmt.Sprintf("source %s  %s (%s)", foreign.Text(o.Source), line, took))
 }
 
 func resourceRow(d *deps, r *glue.Resource, readOnly func(iface string) bool) []string {
@@ -317,7 +317,7 @@ func (c condition) missing(d *deps, rs []glue.Resource) error {
 		if near := classad.Nearest(name, glue.Names()); near != "" {
 			hint = "; did you mean " + near + "?"
 		}
-		fmt.Fprintf(d.env.Err, "warning: --where: no resource publishes %s%s\n", foreign.Text(name), hint)
+		say(d, d.env.Err, "warning: --where: no resource publishes %s%s\n", name, hint)
 	}
 	return nil
 }

@@ -173,7 +173,7 @@ func runJob(ctx context.Context, d *deps, s *session, o *jobs.Outcome, f runOpti
 		return noJob(ctx, o.Err)
 	}
 	if d.verbose > 0 || d.env.ErrTerminal {
-		fmt.Fprintf(d.env.Err, "grid: %s at %s\n", o.ID, o.At)
+		sayErr(d, "%s at %s", o.ID, o.At)
 	}
 	st := &streams{deps: d, session: s, out: terminalSafe(d, d.env.Out), err: terminalSafe(d, d.env.Err)}
 	var out, said shownText
@@ -195,7 +195,7 @@ func runJob(ctx context.Context, d *deps, s *session, o *jobs.Outcome, f runOpti
 	}
 	if d.json {
 		if out.cut || said.cut {
-			fmt.Fprintf(d.env.Err, "grid: the job wrote more than the document holds: grid cat %s\n", o.ID)
+			sayErr(d, "the job wrote more than the document holds: grid cat %s", o.ID)
 		}
 		if err := printJSON(d, "run", runDocument{&jobsJSON([]*jobs.Outcome{o}).Jobs[0], out.String(), said.String()}); err != nil {
 			return err
@@ -247,10 +247,10 @@ func outputOfRun(ctx context.Context, d *deps, s *session, o *jobs.Outcome, f ru
 		return err
 	}
 	if files := got[o.ID].Files; len(files) > 0 {
-		fmt.Fprintf(d.env.Err, "grid: %s in %s\n", counted(len(files), "file"), relative(d, got[o.ID].Dir))
+		sayErr(d, "%s in %s", counted(len(files), "file"), relative(d, got[o.ID].Dir))
 		return nil
 	}
-	fmt.Fprintf(d.env.Err, "grid: the job left nothing of %s\n", strings.Join(f.outputs, ", "))
+	sayErr(d, "the job left nothing of %s", strings.Join(f.outputs, ", "))
 	return nil
 }
 

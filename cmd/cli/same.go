@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 
 	"gridbroker/broker"
 	"gridbroker/jobs"
@@ -12,7 +11,7 @@ import (
 func tellSame(d *deps, rs []*jobs.Outcome) {
 	for _, o := range rs {
 		if none, ok := errors.AsType[*broker.NoMatchError](o.Err); ok && none.Tried() {
-			fmt.Fprintln(d.env.Err, "grid: resources where a job was tried are left out; --same sends it there again")
+			sayErr(d, "resources where a job was tried are left out; --same sends it there again")
 			return
 		}
 	}

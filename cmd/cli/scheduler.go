@@ -231,7 +231,7 @@ func runSchedulerInit(ctx context.Context, d *deps, file string, f schedulerInit
 	if err = cmp.Or(err, checkKey(ctx, c, s)); err != nil {
 		return err
 	}
-	fmt.Fprintf(d.env.Err, "grid: the database is up to date\n")
+	sayErr(d, "the database is up to date")
 	if f.restored {
 		err = s.Restored(ctx, d.env.Now())
 	}
@@ -264,7 +264,7 @@ func schedulerFiles(d *deps, file, database string) (wrote []string, err error) 
 		if err := write(beside, token+"\n"); err != nil {
 			return nil, err
 		}
-		fmt.Fprintf(d.env.Err, "grid: wrote %s, and the administrator's token to %s\n", path, beside)
+		sayErr(d, "wrote %s, and the administrator's token to %s", path, beside)
 	}
 	err = write(filepath.Join(dir, "scheduler.key"), scheduler.NewKey()+"\n")
 	if errors.Is(err, os.ErrExist) {
@@ -323,7 +323,7 @@ func schedulerDrainCmd(d *deps) *cobra.Command {
 			if open {
 				said = "it is open for bookings"
 			}
-			fmt.Fprintf(d.env.Out, "%s: %s\n", foreign.Text(args[0]), said)
+			sayOut(d, "%s: %s", args[0], said)
 			return nil
 		},
 	}
@@ -349,7 +349,7 @@ func schedulerExplainCmd(d *deps) *cobra.Command {
 				return printJSON(d, "scheduler.explain", out)
 			}
 			for _, line := range out.Text {
-				fmt.Fprintln(d.env.Out, foreign.Text(line))
+				sayOut(d, "%s", line)
 			}
 			return nil
 		},
@@ -399,6 +399,6 @@ func printEntry(d *deps, e scheduler.Entry) error {
 	if d.jq != "" {
 		return printQuery(d, line)
 	}
-	_, err = fmt.Fprintf(d.env.Out, "%s\n", foreign.JSON(line))
+	_, err = d.env.Out.Write(append(foreign.JSON(line), '\n'))
 	return err
 }

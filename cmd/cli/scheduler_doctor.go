@@ -10,7 +10,6 @@ import (
 
 	"gridbroker/credential"
 	"gridbroker/forecast/scheduler"
-	"gridbroker/foreign"
 )
 
 func schedulerDoctorCmd(d *deps, file *string) *cobra.Command {
@@ -104,7 +103,7 @@ func doctorIssuers(ctx context.Context, c schedulerConfig, say func(ok bool, for
 	door := &scheduler.Door{Issuers: c.Issuers}
 	for _, name := range c.Issuers {
 		if err := door.CheckIssuer(ctx, name); err != nil {
-			say(false, "issuers: %s: %s", name, foreign.Message(err.Error()))
+			say(false, "issuers: %s: %v", name, err)
 		} else {
 			say(true, "issuers: %s answers and has keys", name)
 		}
@@ -116,7 +115,7 @@ func doctorIssuers(ctx context.Context, c schedulerConfig, say func(ok bool, for
 		return
 	}
 	if err := door.CheckLogin(ctx, c.Login); err != nil {
-		say(false, "login: issuer %s: %s", c.Login.Issuer, foreign.Message(err.Error()))
+		say(false, "login: issuer %s: %v", c.Login.Issuer, err)
 		return
 	}
 	say(true, "login: issuer %s lets people sign in; %s must be registered there", c.Login.Issuer, c.Login.Callback())

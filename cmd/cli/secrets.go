@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"crypto/tls"
-	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -26,7 +25,7 @@ func secretText(d *deps, path string) (string, error) {
 // hostPair is a daemon's certificate with its key: at each handshake that which is in the
 // files by then.
 func hostPair(d *deps, cert, key string) (func() *tls.Certificate, error) {
-	return credential.KeyPair(credentialEnv(d), abs(d, cert), abs(d, key), func(err error) { fmt.Fprintf(d.env.Err, "grid: %v\n", err) })
+	return credential.KeyPair(credentialEnv(d), abs(d, cert), abs(d, key), func(err error) { sayErr(d, "%v", err) })
 }
 
 // serverTLS is a server's configuration with its certificate and key; nil

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gridbroker/foreign"
 	"gridbroker/jdl/classad"
 	"gridbroker/jobs"
 	"gridbroker/plugins"
@@ -156,7 +155,7 @@ func (s *selection) sayUnfound(d *deps, found int, err error) error {
 	}
 	*s.unfound = true
 	for _, err := range unfound.Errs {
-		fmt.Fprintf(d.env.Err, "grid: %s\n", foreign.Message(err.Error()))
+		sayErr(d, "%s", err)
 	}
 	return nil
 }
@@ -197,7 +196,7 @@ func (s *selection) stored() bool {
 // sayDamaged names records that cannot be read; the others go on.
 func sayDamaged(d *deps, err error) error {
 	if damaged, ok := errors.AsType[*jobs.DamagedError](err); ok {
-		fmt.Fprintf(d.env.Err, "grid: %v\n", damaged)
+		sayErr(d, "%v", damaged)
 		return nil
 	}
 	return err
@@ -347,7 +346,7 @@ func confirm(d *deps, verb string, sel selection, named bool, n int) error {
 
 // agreed asks a question at the terminal.
 func agreed(d *deps, question string) bool {
-	fmt.Fprintf(d.env.Err, "%s? [y/N] ", question)
+	say(d, d.env.Err, "%s? [y/N] ", question)
 	line, err := bufio.NewReader(d.env.In).ReadString('\n')
 	answer := strings.ToLower(strings.TrimSpace(line))
 	return err == nil && (answer == "y" || answer == "yes")

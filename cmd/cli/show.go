@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gridbroker/foreign"
 	"gridbroker/jobs"
 )
 
@@ -42,7 +41,7 @@ func runShow(ctx context.Context, d *deps, sel selection) error {
 		adviser := newAdviser(d, s)
 		for i, r := range rs {
 			if i > 0 {
-				fmt.Fprintln(d.env.Out)
+				sayOut(d, "")
 			}
 			showJob(d, r, adviser.advice(ctx, r))
 		}
@@ -52,10 +51,10 @@ func runShow(ctx context.Context, d *deps, sel selection) error {
 
 // showJob prints one job in full; what is not known has no line.
 func showJob(d *deps, o *jobs.Outcome, advice []string) {
-	fmt.Fprintf(d.env.Out, "%s  %s\n", styled(d, bold, o.ID), foreign.Text(o.Name))
+	sayOut(d, "%s  %s", styled(d, bold, o.ID), o.Name)
 	say := func(label, format string, args ...any) {
 		if text := strings.TrimSpace(fmt.Sprintf(format, args...)); text != "" {
-			fmt.Fprintf(d.env.Out, "  %-12s %s\n", label, oneLine(d, text))
+			sayOut(d, "  %-12s %s", label, text)
 		}
 	}
 	state := stateText(d, o)
@@ -188,7 +187,7 @@ func showPast(d *deps, o *jobs.Outcome) {
 	if len(o.Past) == 0 {
 		return
 	}
-	fmt.Fprintf(d.env.Out, "  %s\n", styled(d, bold, "earlier attempts"))
+	sayOut(d, "  %s", styled(d, bold, "earlier attempts"))
 	for _, p := range o.Past {
 		at := p.At
 		if at == "" {
@@ -204,9 +203,9 @@ func showPast(d *deps, o *jobs.Outcome) {
 		if p.Assigned != "" {
 			text = "got a place at " + p.Assigned
 		}
-		fmt.Fprintf(d.env.Out, "  %3d  %s  %s  %s\n", p.Number, p.Sent.Local().Format(time.DateTime), foreign.Text(at), foreign.Text(text))
+		sayOut(d, "  %3d  %s  %s  %s", p.Number, p.Sent.Local().Format(time.DateTime), at, text)
 		if p.Output != "" {
-			fmt.Fprintf(d.env.Out, "       output in %s\n", p.Output)
+			sayOut(d, "       output in %s", p.Output)
 		}
 	}
 }

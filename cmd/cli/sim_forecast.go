@@ -215,12 +215,12 @@ func printForecasts(d *deps, f forecastOptions, runs []forecastRun) error {
 		return err
 	}
 	for _, r := range runs {
-		fmt.Fprintf(d.env.Out, "%s: %s judged, %d waiting, mean wait %.0f s\n", r.Policy, counted(r.Jobs, "job"), r.Waiting, r.MeanWait)
+		sayOut(d, "%s: %s judged, %d waiting, mean wait %.0f s", r.Policy, counted(r.Jobs, "job"), r.Waiting, r.MeanWait)
 	}
 	if !f.classes {
 		return nil
 	}
-	fmt.Fprintln(d.env.Out)
+	sayOut(d, "")
 	return table(d, columns("policy", "class", ">waiting jobs", ">below 10 %", ">above 90 %"), classes)
 }
 

@@ -121,7 +121,7 @@ func runSimGrid(ctx context.Context, d *deps, f simGridOptions, name string) err
 		return err
 	}
 	for _, line := range s.Left() {
-		fmt.Fprintln(d.env.Err, "grid:", line)
+		sayErr(d, "%s", line)
 	}
 	if f.vary != "" {
 		return f.runVaried(ctx, d, s)
@@ -139,7 +139,7 @@ func runSimGrid(ctx context.Context, d *deps, f simGridOptions, name string) err
 		return err
 	}
 	if d.verbose > 0 {
-		fmt.Fprintf(d.env.Err, "grid: played %d runs in %s\n", len(result.Runs), d.env.Now().Sub(began).Round(10*time.Millisecond))
+		sayErr(d, "played %d runs in %s", len(result.Runs), d.env.Now().Sub(began).Round(10*time.Millisecond))
 	}
 	if err := errors.Join(writeTo(d, f.csv, result.WriteCSV), writeTo(d, f.html, result.WriteHTML), writeTo(d, f.svg, result.WriteSVG)); err != nil {
 		return err

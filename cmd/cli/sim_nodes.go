@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -129,7 +130,7 @@ func simNodes(ctx context.Context, d *deps, f queueOptions, p batch.Policy, in *
 	}
 	run := in.result(p.Name, r.sum, d.env.Now().Sub(begin))
 	run.Nodes, run.Refused = f.nodes, r.refused
-	return run, errors.Join(ctx.Err(), r.report(d.env.Err))
+	return run, errors.Join(ctx.Err(), r.report(d))
 }
 
 // longestTask bounds what a job takes on nodes, in seconds: a century.
@@ -176,9 +177,9 @@ func (r *nodeReplay) started(e batch.Event) {
 }
 
 // report says how many jobs the machine would not take.
-func (r *nodeReplay) report(to io.Writer) error {
-	for cause, n := range r.refused {
-		if _, err := fmt.Fprintf(to, "grid: %d jobs refused: %s\n", n, cause); err != nil {
+func (r *nodeReplay) report(d *deps) error {
+	for _, cause := range slices.Sorted(maps.Keys(r.refused)) {
+		if err := sayErr(d, "%s refused: %s", counted(r.refused[cause], "job"), cause); err != nil {
 			return err
 		}
 	}

@@ -211,26 +211,26 @@ func startsShown(f queueOptions, s *maui.Simulation, begin int64) (list []shownS
 // printShow prints it as a table.
 func printShow(d *deps, s *shown) error {
 	out := d.env.Out
-	fmt.Fprintf(out, "at %d s: %d jobs started, mean wait %.1f s\n", s.At, s.Started, s.MeanWait)
+	say(d, out, "at %d s: %d jobs started, mean wait %.1f s\n", s.At, s.Started, s.MeanWait)
 	for _, w := range s.Windows {
 		span := "no end"
 		if w.Span > 0 {
 			span = (time.Duration(w.Span) * time.Second).String()
 		}
-		fmt.Fprintf(out, "%-12s %6d processors on %d nodes for %s\n", w.Partition, w.Procs, w.Nodes, span)
+		say(d, out, "%-12s %6d processors on %d nodes for %s\n", w.Partition, w.Procs, w.Nodes, span)
 	}
 	for _, j := range s.Starts {
 		if j.Never {
-			fmt.Fprintf(out, "%-12s never\n", j.Job)
+			say(d, out, "%-12s never\n", j.Job)
 			continue
 		}
-		fmt.Fprintf(out, "%-12s from %d to %d on %s\n", j.Job, j.At, j.End, strings.Join(j.Tasks, ":"))
+		say(d, out, "%-12s from %d to %d on %s\n", j.Job, j.At, j.End, strings.Join(j.Tasks, ":"))
 	}
 	if len(s.Priorities) > 0 {
-		fmt.Fprintf(out, "%-12s %10s %10s %10s %10s %10s %10s\n", "job", "priority", "service", "target", "credential", "fair share", "resource")
+		say(d, out, "%-12s %10s %10s %10s %10s %10s %10s\n", "job", "priority", "service", "target", "credential", "fair share", "resource")
 	}
 	for _, p := range s.Priorities {
-		fmt.Fprintf(out, "%-12s %10d %10.1f %10.1f %10.1f %10.1f %10.1f\n", p.Job, p.Priority, p.Serv, p.Targ, p.Cred, p.FS, p.Res)
+		say(d, out, "%-12s %10d %10.1f %10.1f %10.1f %10.1f %10.1f\n", p.Job, p.Priority, p.Serv, p.Targ, p.Cred, p.FS, p.Res)
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ func printRuns(d *deps, runs []*queueRun) error {
 	if err := table(d, columns("policy", ">jobs", ">wait mean s", ">median", ">p95", ">max", ">slowdown", ">util %", ">makespan", ">jobs/s"), totals); err != nil {
 		return err
 	}
-	fmt.Fprintln(d.env.Out)
+	sayOut(d, "")
 	if err := table(d, columns("policy", "procs", ">jobs", ">wait mean s", ">median", ">p95", ">max", ">slowdown"), classes); err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func printAccuracy(d *deps, runs []*queueRun) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	fmt.Fprintln(d.env.Out)
+	sayOut(d, "")
 	return table(d, columns("policy", "belief", ">mean error s", ">of mean wait", ">waiting jobs", ">median error s", ">in 1 min", ">in 10 min", ">in 1 h", ">earlier"), rows)
 }
 
@@ -65,7 +65,7 @@ func printTrace(d *deps, r *queueRun) error {
 		{t.NoLimit, "jobs without a limit given their run time"}, {t.LimitRaised, "limits raised to the run time"},
 	} {
 		if note.n > 0 {
-			if _, err := fmt.Fprintf(d.env.Err, "grid: %d %s\n", note.n, note.said); err != nil {
+			if err := sayErr(d, "%d %s", note.n, note.said); err != nil {
 				return err
 			}
 		}

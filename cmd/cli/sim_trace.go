@@ -58,12 +58,12 @@ func openTrace(d *deps, path string, procs int, load float64) (*traceInput, erro
 	in.cleaner = &swf.Cleaner{Source: r, Name: path, Procs: procs}
 	r.Problem = func(e *swf.LineError) {
 		if in.unreadable++; in.unreadable <= shownProblems {
-			fmt.Fprintf(d.env.Err, "grid: %v: line skipped\n", e)
+			sayErr(d, "%v: line skipped", e)
 		}
 	}
 	in.cleaner.Problem = func(e *swf.LineError) {
 		if d.verbose > 0 {
-			fmt.Fprintf(d.env.Err, "grid: %v\n", e)
+			sayErr(d, "%v", e)
 		}
 	}
 	return in, nil

@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 
 	"gridbroker/broker"
-	"gridbroker/foreign"
 	"gridbroker/glue"
 	"gridbroker/jdl/classad"
 )
@@ -25,7 +24,7 @@ func (n *siteNames) check(d *deps, wants []string, rs []*glue.Resource) {
 			continue
 		}
 		n.told.Store(true)
-		fmt.Fprintf(d.env.Err, "grid: --site %s: none of %s has that name, id, site or host; %s\n", foreign.Text(want), counted(len(rs), "resource"), foreign.Text(siteHint(want, rs)))
+		sayErr(d, "--site %s: none of %s has that name, id, site or host; %s", want, counted(len(rs), "resource"), siteHint(want, rs))
 	}
 }
 

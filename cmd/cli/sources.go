@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"gridbroker/credential"
-	"gridbroker/foreign"
 	"gridbroker/infosys"
 	"gridbroker/plugins"
 )
@@ -75,7 +74,7 @@ func discover(ctx context.Context, d *deps, c config, b *plugins.Registry, where
 func ownCache(d *deps) *infosys.Cache {
 	dir := cacheDir(d)
 	if err := credential.Owned(credentialEnv(d), dir); err != nil {
-		fmt.Fprintf(d.env.Err, "grid: the cache of answers is not used: %v\n", err)
+		sayErr(d, "the cache of answers is not used: %v", err)
 		return nil
 	}
 	return infosys.NewCache(dir)
@@ -166,7 +165,7 @@ func reportSources(d *deps, s infosys.Snapshot) {
 		if o.Stale {
 			stale = fmt.Sprintf(" (used its answer of %s ago)", ago(d, o.Fetched))
 		}
-		fmt.Fprintf(d.env.Err, "grid: source %s: %s%s%s\n", foreign.Text(o.Source), sourceError(o), sourceHint(d, o), stale)
+		sayErr(d, "source %s: %s%s%s", o.Source, sourceError(o), sourceHint(d, o), stale)
 	}
 }
 
@@ -176,16 +175,16 @@ const claimsShown = 3
 // reportClaims says what a source named without being allowed to.
 func reportClaims(d *deps, o infosys.Outcome) {
 	for _, c := range o.Refused[:min(claimsShown, len(o.Refused))] {
-		fmt.Fprintf(d.env.Err, "grid: source %s: %v\n", o.Source, c)
+		sayErr(d, "source %s: %v", o.Source, c)
 	}
 	if n := len(o.Refused) - claimsShown + o.MoreRefused; n > 0 {
-		fmt.Fprintf(d.env.Err, "grid: source %s: %d more endpoints are not used\n", o.Source, n)
+		sayErr(d, "source %s: %d more endpoints are not used", o.Source, n)
 	}
 }
 
 // sourceError is what went wrong, without the address that stands before it.
-func sourceError(o infosys.Outcome) string {
-	return foreign.Message(strings.TrimPrefix(o.Err.Error(), o.Source+": "))
+func sourceError(o infosys.Outcome) passage {
+	return passage(strings.TrimPrefix(o.Err.Error(), o.Source+": "))
 }
 
 // sourceHint says what to do about a source's error, where that is known.

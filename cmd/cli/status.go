@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -64,9 +63,9 @@ func viewJobs(d *deps, verb string, rs []*jobs.Outcome, v jobView) error {
 	}
 	if len(rs) == 0 && v.output != "csv" {
 		if v.open {
-			fmt.Fprintln(d.env.Err, "grid: no jobs that have not ended; grid list shows all")
+			sayErr(d, "no jobs that have not ended; grid list shows all")
 		} else {
-			fmt.Fprintln(d.env.Err, "grid: no jobs")
+			sayErr(d, "no jobs")
 		}
 		return nil
 	}
@@ -74,7 +73,7 @@ func viewJobs(d *deps, verb string, rs []*jobs.Outcome, v jobView) error {
 		return err
 	}
 	if total := max(v.total, len(all)); len(rs) < total {
-		fmt.Fprintf(d.env.Err, "grid: %d of %d jobs\n", len(rs), total)
+		sayErr(d, "%d of %d jobs", len(rs), total)
 	}
 	return outcomeOf(d, all, jobErr)
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"gridbroker/credential"
-	"gridbroker/foreign"
 	"gridbroker/jobs"
 )
 
@@ -65,15 +64,15 @@ func storeHealth(d *deps, h jobs.Health) error {
 			return err
 		}
 	} else {
-		fmt.Fprintf(d.env.Out, "%d records are well\n", h.Records)
+		sayOut(d, "%d records are well", h.Records)
 		for _, damage := range h.Damaged {
-			fmt.Fprintf(d.env.Out, "%s is damaged: %s\n", damage.ID, damage.Why)
+			sayOut(d, "%s is damaged: %s", damage.ID, damage.Why)
 		}
 		for _, line := range h.File {
-			fmt.Fprintf(d.env.Out, "file: %s\n", line)
+			sayOut(d, "file: %s", line)
 		}
 		if h.Aside > 0 {
-			fmt.Fprintf(d.env.Out, "%d damaged records were set aside earlier\n", h.Aside)
+			sayOut(d, "%d damaged records were set aside earlier", h.Aside)
 		}
 	}
 	switch {
@@ -107,7 +106,7 @@ grid follow before.`,
 			if _, ruined := errors.AsType[*jobs.RuinedError](err); !ruined {
 				return err
 			}
-			fmt.Fprintf(d.env.Err, "grid: %s\n", foreign.Message(err.Error()))
+			sayErr(d, "%s", err)
 			return storeRebuild(cmd.Context(), d, backup)
 		},
 	}
@@ -159,7 +158,7 @@ func storeRepaired(d *deps, doc asideDocument) error {
 		return printJSON(d, "store.repair", doc)
 	}
 	for _, damage := range doc.Aside {
-		fmt.Fprintf(d.env.Out, "%s set aside: %s\n", damage.ID, damage.Why)
+		sayOut(d, "%s set aside: %s", damage.ID, damage.Why)
 	}
 	if doc.Lost {
 		storeRebuilt(d, doc)
@@ -168,23 +167,23 @@ func storeRepaired(d *deps, doc asideDocument) error {
 }
 
 func storeRebuilt(d *deps, doc asideDocument) {
-	fmt.Fprintf(d.env.Out, "%s: what was in the place of the records is there now\n", doc.File)
+	sayOut(d, "%s: what was in the place of the records is there now", doc.File)
 	if doc.Salvaged > 0 {
-		fmt.Fprintf(d.env.Out, "%d records could be read in it and are kept\n", doc.Salvaged)
+		sayOut(d, "%d records could be read in it and are kept", doc.Salvaged)
 	}
 	if doc.Unread > 0 {
-		fmt.Fprintf(d.env.Out, "%d more are named in it and cannot be read: %s\n", doc.Unread, foreign.Text(strings.Join(doc.UnreadIDs, " ")))
+		sayOut(d, "%d more are named in it and cannot be read: %s", doc.Unread, strings.Join(doc.UnreadIDs, " "))
 	}
 	if doc.Taken > 0 {
-		fmt.Fprintf(d.env.Out, "%d records taken from the backup; what became of their jobs since, and jobs recorded since, is lost\n", doc.Taken)
+		sayOut(d, "%d records taken from the backup; what became of their jobs since, and jobs recorded since, is lost", doc.Taken)
 	}
 	if doc.Taken+doc.Salvaged == 0 {
-		fmt.Fprintln(d.env.Out, "All job records are lost: the new ones are empty")
+		sayOut(d, "All job records are lost: the new ones are empty")
 	}
 	if doc.Unsure > 0 {
-		fmt.Fprintf(d.env.Out, "%d of them had not been sent then, and may have been since: they stand as failed\n", doc.Unsure)
+		sayOut(d, "%d of them had not been sent then, and may have been since: they stand as failed", doc.Unsure)
 	}
-	fmt.Fprintln(d.env.Out, "Jobs that are at computing elements and in no record are taken up by grid adopt URL...; try grid adopt --dry-run first")
+	sayOut(d, "Jobs that are at computing elements and in no record are taken up by grid adopt URL...; try grid adopt --dry-run first")
 }
 
 func storeBackupCmd(d *deps) *cobra.Command {

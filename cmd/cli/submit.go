@@ -223,7 +223,7 @@ func dryRun(d *deps, p *broker.Plan, snap infosys.Snapshot) error {
 	sayMarks(d, p)
 	sayTaken(d, p)
 	sayAssumed(d, p)
-	fmt.Fprintf(d.env.Err, "grid: nothing was sent (policy %s, seed %d)\n", p.Policy, p.Seed)
+	sayErr(d, "nothing was sent (policy %s, seed %d)", p.Policy, p.Seed)
 	return unmatched(p)
 }
 
@@ -231,7 +231,7 @@ func dryRun(d *deps, p *broker.Plan, snap infosys.Snapshot) error {
 func sayUnmatched(d *deps, p *broker.Plan) {
 	for _, equal := range equals(p.Jobs) {
 		if e, ok := errors.AsType[*broker.NoMatchError](equal[0].Err); ok {
-			fmt.Fprintf(d.env.Out, "%s: %s\n", namesOf(equal), foreign.Message(e.Reason()))
+			sayOut(d, "%s: %s", namesOf(equal), passage(e.Reason()))
 		}
 	}
 }
@@ -250,8 +250,8 @@ func sayAssumed(d *deps, p *broker.Plan) {
 	for i := range p.Jobs {
 		j := &p.Jobs[i]
 		if len(j.Choices) > 0 && !j.Choices[0].RunKnown(j.Job) {
-			fmt.Fprintf(d.env.Err, "grid: nothing tells how long %s runs: %s is an assumption (WallTime would tell)\n",
-				foreign.Text(jobLabel(j.Job)), broker.Parts(j.Choices[0]).Run(span))
+			sayErr(d, "nothing tells how long %s runs: %s is an assumption (WallTime would tell)",
+				jobLabel(j.Job), broker.Parts(j.Choices[0]).Run(span))
 			return
 		}
 	}
@@ -261,7 +261,7 @@ func sayAssumed(d *deps, p *broker.Plan) {
 func sayTaken(d *deps, p *broker.Plan) {
 	for i := range p.Jobs {
 		if taken := p.Jobs[i].Job.Taken(); len(taken) > 0 {
-			fmt.Fprintf(d.env.Out, "%s waits for %s\n", foreign.Text(jobLabel(p.Jobs[i].Job)), foreign.Text(jobs.TakenText(taken)))
+			sayOut(d, "%s waits for %s", jobLabel(p.Jobs[i].Job), jobs.TakenText(taken))
 		}
 	}
 }
@@ -273,7 +273,7 @@ func sayMarks(d *deps, p *broker.Plan) {
 	}
 	for i := range p.Jobs {
 		for _, line := range rank.Marks(p.Jobs[i].Choices) {
-			fmt.Fprintf(d.env.Out, "%s: %s\n", jobLabel(p.Jobs[i].Job), line)
+			sayOut(d, "%s: %s", jobLabel(p.Jobs[i].Job), line)
 		}
 	}
 }
@@ -340,14 +340,14 @@ func sayUnsent(d *deps, s *session, rs []*jobs.Outcome) {
 	}
 	count, them := waits(n)
 	if followed(s) {
-		fmt.Fprintf(d.env.Err, "grid: %s for others; grid follow, which is at work, sends %s\n", count, them)
+		sayErr(d, "%s for others; grid follow, which is at work, sends %s", count, them)
 		return
 	}
 	hint := "grid watch"
 	if group != "" {
 		hint += " " + group
 	}
-	fmt.Fprintf(d.env.Err, "grid: %s until somebody follows: %s sends %s while it runs, grid follow always\n", count, hint, them)
+	sayErr(d, "%s until somebody follows: %s sends %s while it runs, grid follow always", count, hint, them)
 }
 
 // waits is "2 jobs wait", and how they are called after that.
@@ -374,8 +374,8 @@ func sayUntried(d *deps, s *session, p *broker.Plan, rs []*jobs.Outcome) {
 		}
 		c := j.Choices[0]
 		if n := got[c.Resource.ID]; n > s.jobs.Scouts.Most() && (c.History == nil || !c.History.Proven) {
-			fmt.Fprintf(d.env.Err, "grid: %d jobs went to %s at once, of which nothing is known; with --wait, or while grid follow runs, %d go first\n",
-				n, foreign.Text(c.Resource.Name), s.jobs.Scouts.Most())
+			sayErr(d, "%d jobs went to %s at once, of which nothing is known; with --wait, or while grid follow runs, %d go first",
+				n, c.Resource.Name, s.jobs.Scouts.Most())
 			return
 		}
 	}
@@ -396,7 +396,7 @@ func sayScouts(d *deps, p *broker.Plan, rs []*jobs.Outcome) {
 				continue
 			}
 			said[id] = true
-			fmt.Fprintf(d.env.Err, "grid: %s is not known to run jobs and got %d only; --scouts 0 lifts that, --wait follows them\n", c.Resource.Name, got[id])
+			sayErr(d, "%s is not known to run jobs and got %d only; --scouts 0 lifts that, --wait follows them", c.Resource.Name, got[id])
 		}
 	}
 }
@@ -423,7 +423,7 @@ func printSent(d *deps, p *broker.Plan, rs []*jobs.Outcome) {
 		case r.Err != nil || r.State == plugins.Intended:
 			where = "(" + string(r.State) + ")"
 		}
-		fmt.Fprintf(d.env.Out, "%s  %s  %s\n", r.ID, runewidth.FillRight(foreign.Text(r.Name), width), foreign.Text(where))
+		sayOut(d, "%s  %s  %s", r.ID, runewidth.FillRight(foreign.Text(r.Name), width), where)
 	}
 	report(d, rs)
 	explainUnmatched(d, p)
@@ -433,7 +433,7 @@ func printSent(d *deps, p *broker.Plan, rs []*jobs.Outcome) {
 func explainUnmatched(d *deps, p *broker.Plan) {
 	for _, equal := range equals(p.Jobs) {
 		if e, ok := errors.AsType[*broker.NoMatchError](equal[0].Err); ok {
-			fmt.Fprintf(d.env.Err, "grid: %s: %s\n", namesOf(equal), foreign.Message(e.Reason()))
+			sayErr(d, "%s: %s", namesOf(equal), passage(e.Reason()))
 			explainTo(d, e.Explanation())
 		}
 	}
@@ -445,7 +445,7 @@ func explainTo(d *deps, x *broker.Explanation) {
 	b := *d
 	b.env.Out, b.env.Terminal = d.env.Err, d.env.ErrTerminal
 	if err := explanation(&b, x, rejectedShown); err != nil {
-		fmt.Fprintf(d.env.Err, "grid: %v\n", err)
+		sayErr(d, "%v", err)
 	}
 }
 

@@ -129,12 +129,18 @@ func marks(d *deps) map[string]string {
 
 // oneLine makes text one line of what goes through the writer of standard output,
 // which shows our own styles and no other escape sequences.
-func oneLine(d *deps, text string) string {
+func oneLine(d *deps, text string) string { return keepingOwn(d, text, foreign.Text) }
+
+// keepingOwn escapes text but for our own styles.
+func keepingOwn(d *deps, text string, escape func(string) string) string {
+	if !strings.Contains(text, "\x1b") {
+		return escape(text)
+	}
 	same := map[string]string{}
 	for m := range marks(d) {
 		same[m] = m
 	}
-	return foreign.Between(text, same, foreign.Text)
+	return foreign.Between(text, same, escape)
 }
 
 // cell makes a cell of a table, which is written as it is, safe: one line, no escape

@@ -125,7 +125,7 @@ func undefined(d *deps, node *environment.Node, file, name string) {
 	}
 	var unknown *environment.UnknownTagError
 	if _, err := node.Definition(name); errors.As(err, &unknown) {
-		fmt.Fprintf(d.env.Err, "%s: %v, which %s names: it is published as software that is there\n", name, err, file)
+		say(d, d.env.Err, "%s: %v, which %s names: it is published as software that is there\n", name, err, file)
 	}
 }
 
@@ -267,7 +267,7 @@ func runTagsValidate(d *deps, f *tagOptions, name string) error {
 	if d.json {
 		err = tagsChanged(d, string(state), f.vo, []string{name}, nil)
 	} else {
-		_, err = fmt.Fprintf(d.env.Out, "%s is %s\n", name, state)
+		err = sayOut(d, "%s is %s", name, state)
 	}
 	if err != nil {
 		return err

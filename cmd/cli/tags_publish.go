@@ -129,7 +129,7 @@ slurm.conf as well is gone at the next scontrol reconfigure.`,
 			for i, w := range argv {
 				argv[i] = tags.Quote(w)
 			}
-			fmt.Fprintln(d.env.Out, strings.Join(argv, " "))
+			sayOut(d, "%s", strings.Join(argv, " "))
 			return nil
 		},
 	}

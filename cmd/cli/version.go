@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"runtime/debug"
 )
 
@@ -24,6 +23,6 @@ func sayVersion(d *deps) error {
 	if d.json {
 		return printJSON(d, "version", versionDocument{version()})
 	}
-	_, err := fmt.Fprintf(d.env.Out, "grid %s\n", version())
+	err := sayOut(d, "grid %s", version())
 	return err
 }

@@ -171,7 +171,7 @@ func sayInTree(d *deps, s *session, rs []*jobs.Outcome) {
 		return
 	}
 	count, them := waits(n)
-	fmt.Fprintf(d.env.Err, "grid: %s in the tree of managers, which offers %s to systems only while somebody follows: grid watch, or grid follow always\n", count, them)
+	sayErr(d, "%s in the tree of managers, which offers %s to systems only while somebody follows: grid watch, or grid follow always", count, them)
 }
 
 // sayDirect tells which jobs the scheduler did not take.
@@ -183,7 +183,7 @@ func sayDirect(d *deps, v via, rs []*jobs.Outcome) {
 			continue
 		}
 		said[r.Handle.Endpoint] = true
-		fmt.Fprintf(d.env.Err, "grid: %s did not take %s: sent directly to %s; grid log %s tells why\n", v.url, r.ID, r.At, r.ID)
+		sayErr(d, "%s did not take %s: sent directly to %s; grid log %s tells why", v.url, r.ID, r.At, r.ID)
 	}
 }
 

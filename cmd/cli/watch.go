@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"gridbroker/foreign"
 	"gridbroker/jobs"
 	"gridbroker/plugins"
 )
@@ -137,7 +136,7 @@ func changeLines(d *deps, rs []*jobs.Outcome, quiet bool) func([]*jobs.Outcome) 
 		for _, r := range rs {
 			if now := line(r); now != last[r.ID] {
 				last[r.ID] = now
-				fmt.Fprintf(out, "%s  %s  %s\n", d.env.Now().Format("15:04:05"), r.ID, foreign.Text(now))
+				say(d, out, "%s  %s  %s\n", d.env.Now().Format("15:04:05"), r.ID, now)
 			}
 		}
 	}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -25,13 +24,13 @@ func runWelcome(d *deps, cmd *cobra.Command) error {
 		return printJSON(d, "welcome", welcomeDocument{Version: version(), Settings: c.path, Sources: c.sourcesOrDefault(), Credential: credentialLine(d),
 			Jobs: jobsLine(d, cmd, c), Next: []string{"grid resources", "grid run -- hostname", "grid --help"}})
 	}
-	say := func(label, text string) { fmt.Fprintf(d.env.Out, "  %-12s %s\n", label, text) }
-	fmt.Fprintf(d.env.Out, "%s %s: finds the best computing element for a job, runs it there, brings its output back.\n\n", styled(d, bold, "grid"), version())
+	say := func(label, text string) { sayOut(d, "  %-12s %s", label, text) }
+	sayOut(d, "%s %s: finds the best computing element for a job, runs it there, brings its output back.\n", styled(d, bold, "grid"), version())
 	say("settings", from)
 	say("sources", strings.Join(c.sourcesOrDefault(), " "))
 	say("credential", credentialLine(d))
 	say("jobs", jobsLine(d, cmd, c))
-	fmt.Fprintf(d.env.Out, "\nUsage: grid VERB [flags] [arguments]. Next:\n")
+	sayOut(d, "\nUsage: grid VERB [flags] [arguments]. Next:")
 	say("grid resources", "      what the sources publish now")
 	say("grid run -- hostname", "run a command at the best of them")
 	say("grid --help", "         all verbs; each has --help with examples")

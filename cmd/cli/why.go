@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gridbroker/foreign"
 	"gridbroker/jobs"
 	"gridbroker/plugins"
 )
@@ -57,11 +56,11 @@ func printWhy(ctx context.Context, d *deps, s *session, rs []*jobs.Outcome) erro
 	}
 	for i, j := range doc.Jobs {
 		if i > 0 {
-			fmt.Fprintln(d.env.Out)
+			sayOut(d, "")
 		}
-		fmt.Fprintf(d.env.Out, "%s  %s\n", styled(d, bold, j.ID), foreign.Text(rs[i].Name))
+		sayOut(d, "%s  %s", styled(d, bold, j.ID), rs[i].Name)
 		for _, line := range wrapped(strings.Join(j.Why, " "), terminalWidth(d)) {
-			fmt.Fprintln(d.env.Out, foreign.Text(line))
+			sayOut(d, "%s", line)
 		}
 	}
 	return nil
