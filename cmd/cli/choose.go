@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -142,7 +144,7 @@ func like(pattern, text string) bool {
 const mostAtOnce = 1000
 
 // now returns the jobs that are as described at this moment.
-func (c *chooser) now(rs []*jobs.Outcome) ([]*jobs.Outcome, error) {
+func (c *chooser) now(ctx context.Context, rs []*jobs.Outcome) ([]*jobs.Outcome, error) {
 	keep := make([]*jobs.Outcome, 0, len(rs))
 	for _, r := range rs {
 		if c.exit == nil || r.ExitCode != nil && c.exit(*r.ExitCode) {
@@ -152,15 +154,27 @@ func (c *chooser) now(rs []*jobs.Outcome) ([]*jobs.Outcome, error) {
 	if c.where == nil {
 		return keep, nil
 	}
-	var held []*jobs.Outcome
+	m, answers := newMeter(), make(chan held, 1) // room for the answer that nobody waits for any more
+	defer m.looks.Stop()
+	var found []*jobs.Outcome
 	for some := range slices.Chunk(keep, mostAtOnce) {
-		found, err := c.of(some)
-		if err != nil {
+		go func() {
+			rs, err := c.of(some)
+			answers <- held{rs, err}
+		}()
+		h, _, err := await(ctx, m, answers)
+		if err = cmp.Or(err, h.err); err != nil {
 			return nil, err
 		}
-		held = append(held, found...)
+		found = append(found, h.jobs...)
 	}
-	return held, nil
+	return found, nil
+}
+
+// held are the jobs of some for which an expression is true.
+type held struct {
+	jobs []*jobs.Outcome
+	err  error
 }
 
 // of are the jobs for which the expression of --where is true.

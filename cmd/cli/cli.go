@@ -20,6 +20,7 @@ type deps struct {
 	env     Env
 	json    bool
 	jq      string // --jq: a program over the JSON
+	query   *query // the same, read
 	said    bool   // a document was printed
 	version bool   // --version
 	verbose int
@@ -83,9 +84,12 @@ func rootCmd(d *deps) *cobra.Command {
 			}
 			return runWelcome(d, cmd)
 		},
-		PersistentPreRunE: func(*cobra.Command, []string) error {
-			d.json = d.json || d.jq != ""
-			return nil
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if d.jq != "" {
+				d.json = true
+				d.query, err = newQuery(cmd.Context(), d.jq)
+			}
+			return err
 		},
 	}
 	root.SetIn(d.env.In)

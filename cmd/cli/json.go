@@ -1,12 +1,9 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"reflect"
-
-	"github.com/itchyny/gojq"
 
 	"gridbroker/cmd/cli/document"
 	"gridbroker/foreign"
@@ -30,8 +27,8 @@ func printJSON(d *deps, verb string, body any) error {
 	}
 	doc = append(doc[:begin], doc[begin+1:]...)
 	d.said = true
-	if d.jq != "" {
-		return printQuery(d, doc)
+	if d.query != nil {
+		return d.query.print(d, doc)
 	}
 	_, err = rawOut(d).Write(append(foreign.JSON(doc), '\n'))
 	return err
@@ -90,35 +87,5 @@ func failedJSON(d *deps, err error, code int) {
 	doc := errorDocument{Error: foreign.Message(err.Error()), ExitCode: code}
 	if err := printJSON(d, "error", doc); err != nil {
 		sayErr(d, "%v", err)
-	}
-}
-
-// printQuery prints what a jq program makes of a document: texts as they are, anything else as JSON.
-func printQuery(d *deps, doc []byte) error {
-	q, err := gojq.Parse(d.jq)
-	if err != nil {
-		return usageError(fmt.Errorf("--jq: %w", err))
-	}
-	var v any
-	if err := json.Unmarshal(doc, &v); err != nil {
-		return err
-	}
-	for it := q.Run(v); ; {
-		v, ok := it.Next()
-		if !ok {
-			return nil
-		}
-		if err, ok := v.(error); ok {
-			return usageError(fmt.Errorf("--jq: %w", err))
-		}
-		if text, ok := v.(string); ok {
-			sayOut(d, "%s", whole(text))
-			continue
-		}
-		text, err := gojq.Marshal(v)
-		if err != nil {
-			return err
-		}
-		d.env.Out.Write(append(foreign.JSON(text), '\n'))
 	}
 }

@@ -396,8 +396,8 @@ func printEntry(d *deps, e scheduler.Entry) error {
 	if err != nil {
 		return err
 	}
-	if d.jq != "" {
-		return printQuery(d, line)
+	if d.query != nil {
+		return d.query.print(d, line)
 	}
 	_, err = d.env.Out.Write(append(foreign.JSON(line), '\n'))
 	return err

@@ -52,7 +52,7 @@ func TestSchedulerExport(t *testing.T) {
 	if code, out, errs := export("--jq", `select(.said | endswith("\n2345")) | .event`); code != 0 || out != "drained\n" {
 		t.Errorf("code %d %q %s", code, out, errs)
 	}
-	if code, out, errs := export("--jq", `.event + 1`); code != 2 || out != "" || !strings.Contains(errs, "--jq") {
+	if code, out, errs := export("--jq", `.event + 1`); code != 1 || out != "" || !strings.Contains(errs, "--jq") {
 		t.Errorf("code %d %q %s", code, out, errs)
 	}
 	log.Close()

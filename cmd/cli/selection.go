@@ -112,7 +112,7 @@ func selectJobs(ctx context.Context, d *deps, store jobs.Store, args []string, s
 	if sel.asks() {
 		return rs, nil
 	}
-	return nowOnly(rs, choose)
+	return nowOnly(ctx, rs, choose)
 }
 
 // meant refuses what cannot be meant, before any records are opened.
@@ -203,12 +203,12 @@ func sayDamaged(d *deps, err error) error {
 }
 
 // nowOnly keeps the jobs that are at this moment as the flags describe them.
-func nowOnly(rs []*jobs.Outcome, choose *chooser) ([]*jobs.Outcome, error) {
-	keep, err := choose.now(rs)
-	if err != nil {
-		return nil, usageError(err)
+func nowOnly(ctx context.Context, rs []*jobs.Outcome, choose *chooser) ([]*jobs.Outcome, error) {
+	keep, err := choose.now(ctx, rs)
+	if err != nil && !errors.Is(err, context.Canceled) {
+		err = usageError(fmt.Errorf("--where: %w", err))
 	}
-	return keep, nil
+	return keep, err
 }
 
 // refreshed asks the back-ends about the jobs, and then keeps those that are
@@ -234,7 +234,7 @@ func refreshed(ctx context.Context, d *deps, s *session, rs []*jobs.Outcome, sel
 	if err != nil {
 		return nil, usageError(err)
 	}
-	return nowOnly(keep, choose)
+	return nowOnly(ctx, keep, choose)
 }
 
 func usageID(err error) error {
