@@ -79,7 +79,11 @@ func (a *ARC) get(ctx context.Context, withCredential bool) ([]glue.Resource, er
 		return nil, err
 	}
 	defer resp.Body.Close()
-	body := &limited{ctx: ctx, r: &paid{resp.Body, a.account}, left: maxInfo}
+	var body io.Reader = &limited{ctx: ctx, r: &paid{resp.Body, a.account}, left: maxInfo}
+	if shown := token(req); shown != "" {
+		body = &hushed{in: body, secret: []byte(shown)}
+		resp.Status = strings.ReplaceAll(resp.Status, shown, "[our token]")
+	}
 	if resp.StatusCode != http.StatusOK {
 		return nil, httpError(resp, body)
 	}
@@ -112,10 +116,19 @@ func (a *ARC) client(req *http.Request, withCredential bool) (*http.Client, erro
 			return nil, err
 		}
 		if token != "" {
-			req.Header.Set("Authorization", "Bearer "+token)
+			req.Header.Set("Authorization", bearer+token)
 		}
 	}
 	return &http.Client{Transport: credential.ThroughProxy(transport), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, nil
+}
+
+// bearer is what stands before a token.
+const bearer = "Bearer "
+
+// token is the one that a request shows, "" where it shows none.
+func token(req *http.Request) string {
+	text, _ := strings.CutPrefix(req.Header.Get("Authorization"), bearer)
+	return text
 }
 
 // HTTPError is a refusal in the server's words: A-REX puts them into the

@@ -218,6 +218,7 @@ func (d *download) entries(ctx context.Context, path string) (files []remote, di
 		if err := e.decode(&f); err != nil {
 			return err
 		}
+		f.Name = d.c.redact(f.Name)
 		switch e.name {
 		case "file":
 			d.listing.files++

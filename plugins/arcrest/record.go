@@ -30,7 +30,7 @@ func record(ctx context.Context, c *client, id string, st *plugins.Status) error
 		if err != nil {
 			return err
 		}
-		st.Reason = short(c.redact(strings.TrimSpace(string(failed))))
+		st.Reason = short(strings.TrimSpace(string(failed)))
 	}
 	settle(st)
 	if st.State == plugins.Failed && st.Reason == "" { // it is just writing it: whether cancelled or failed is not known yet
@@ -49,7 +49,7 @@ func (c *client) diagnose(ctx context.Context, op, id, name string, most int64) 
 	if err != nil || head == nil {
 		return nil, err
 	}
-	return body, nil
+	return []byte(c.redact(string(body))), nil
 }
 
 // fillDiag reads "key=value" lines. A key may come twice, the later counts.

@@ -139,7 +139,6 @@ func combine(c *client, id, live string, item *jobItem) *plugins.Status {
 		return st
 	}
 	item.Info.fill(st)
-	st.Reason = c.redact(st.Reason)
 	if native == "WIPED" {
 		st.Reason = "the CE has removed the job's files"
 	}

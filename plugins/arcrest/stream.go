@@ -144,7 +144,7 @@ func (c *client) eachJob(ctx context.Context, ca *call, items int, visit func(*j
 		if err := e.decode(&j); err != nil {
 			return err
 		}
-		j.shorten()
+		j.clean(c.redact)
 		visit(&j)
 		return nil
 	})

@@ -48,9 +48,10 @@ const (
 	maxTexts = 16
 )
 
-// shorten drops what is kept of no job: one may be a megabyte.
-func (j *jobItem) shorten() {
+// clean takes our secrets out of what is said of a job, and drops what is kept of no job: one may be a megabyte.
+func (j *jobItem) clean(redact func(string) string) {
 	j.ID = strings.TrimSpace(j.ID)
+	short := func(text string) string { return short(redact(text)) }
 	a := &j.Info
 	for _, text := range []*string{&j.ID, &j.Reason, &j.State, &a.Name, &a.ExitCode, &a.Wall, &a.CPU, &a.Memory,
 		&a.Submitted, &a.Started, &a.LRMSEnd, &a.Ended, &a.Erased} {
