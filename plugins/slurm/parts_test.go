@@ -20,7 +20,7 @@ echo "$*" >>"$here/scontrol-calls"
 for id; do :; done
 case $id in
 1) echo "JobId=1 JobName=x NodeList=n[1-2] JOB_GRES=(null) Nodes=n1 CPU_IDs=0-4,6 Mem=60 GRES= Nodes=n2 CPU_IDs=0-1 Mem=20 GRES= MinCPUsNode=1" ;;
-2) echo "JobId=2 JobName=Nodes=n9 CPU_IDs=0-5 NodeList=n[1-2] Nodes=n[1-2] CPU_IDs=2-4 Mem=60" ;;
+2) echo "JobId=2 JobName=x Nodes=n9 CPU_IDs=0-5 NodeList=n[1-2] Nodes=n[1-2] CPU_IDs=2-4 Mem=60" ;;
 *) exit 1 ;;
 esac
 `)
@@ -38,13 +38,13 @@ esac
 		}
 		return []batch.Job{on("1", 8, "n1", "n2"), on("2", 6, "n1", "n2"), on("3", 9, "n3", "n4"), on("4", 2, "n4")}
 	}
-	nodes := records("NodeName=n1 CPUAlloc=9\nNodeName=n2 CPUAlloc=5\nNodeName=n3 CPUAlloc=4\nNodeName=n4 CPUAlloc=7\n")
+	nodes := records("NodeName=n1 CPUAlloc=8\nNodeName=n2 CPUAlloc=6\nNodeName=n3 CPUAlloc=4\nNodeName=n4 CPUAlloc=7\n")
 	var p parts
 	for range 2 {
 		jobs := picture()
-		place(jobs, nodes, nil)
+		place(jobs, nodes, nil) // as if the first had five on n1
 		p.learn(t.Context(), s, jobs, nodes)
-		if got := fmt.Sprint(jobs[0].Placed, jobs[2].Placed); got != "[{n1 6} {n2 2}] [{n3 4} {n4 5}]" {
+		if got := fmt.Sprint(jobs[0].Placed, jobs[1].Placed, jobs[2].Placed); got != "[{n1 6} {n2 2}] [{n1 2} {n2 4}] [{n3 4} {n4 5}]" {
 			t.Errorf("got %s", got)
 		}
 	}

@@ -3,6 +3,8 @@ package slurm
 import (
 	"testing"
 	"time"
+
+	"gridbroker/batch"
 )
 
 // TestAsPlanned: what has no model starts no sooner than Slurm plans, where it plans; and what
@@ -25,6 +27,11 @@ func TestAsPlanned(t *testing.T) {
 		{"the lower has none", map[byte]string{'P': "low,short"}, "PartitionName=short PriorityTier=7\nPartitionName=low PriorityTier=1\nNodeName=a Partitions=short,low\nNodeName=b Partitions=short", 0},
 		{"one tier", map[byte]string{'P': "low,short"}, "PartitionName=short PriorityTier=1\nPartitionName=low PriorityTier=1\nNodeName=a Partitions=short\nNodeName=b Partitions=low", 0},
 		{"one tier, and several nodes", map[byte]string{'P': "low,short", 'D': "2", 'C': "2"}, "PartitionName=short PriorityTier=1\nPartitionName=low PriorityTier=1\nNodeName=a Partitions=short\nNodeName=b Partitions=low", 1795753500},
+		{"a type of GPU of nodes that have several", map[byte]string{'b': "gres:gpu:a:1"}, "NodeName=a Gres=gpu:a:1,gpu:b:1", 1795753500},
+		{"of nodes that have one", map[byte]string{'b': "gres:gpu:a:1"}, "NodeName=a Gres=gpu:a:1\nNodeName=b Gres=gpu:b:1", 0},
+		{"a feature of that name, and no GPU", map[byte]string{'f': "gpu:a"}, "NodeName=a Gres=gpu:a:1,gpu:b:1", 0},
+		{"not before a time, either", map[byte]string{'h': "USER", 'r': "BeginTime"}, "", 1795753500},
+		{"after others, too", map[byte]string{'h': "USER", 'E': "afterany:9(unfulfilled)", 'r': "Dependency"}, "", 1795753500},
 		{"planned for now", map[byte]string{'h': "USER", 'S': "1795753387"}, "", 0},
 		{"ten minutes after one that is gone", map[byte]string{'E': "after:3+10(unfulfilled)", 'r': "Dependency"}, "", 1795753387 + 600},
 		{"a part of a heterogeneous job that is not planned", map[byte]string{'i': "7+0", 'S': "N/A"}, "", 1795753387 + 30},
@@ -45,8 +52,25 @@ func TestAsPlanned(t *testing.T) {
 		if got := j.Begin; c.begin == 0 && !got.IsZero() || c.begin > 0 && got.Unix() != c.begin {
 			t.Errorf("%s: begins %v, want %d", c.name, got, c.begin)
 		}
+		if older := c.begin == 1795753500 && c.job['r'] == ""; j.Eligible != older {
+			t.Errorf("%s: grows older %v", c.name, j.Eligible)
+		}
 		if want := c.job['h'] == "USER" && c.job['S'] == "N/A"; j.Exclusive != want {
 			t.Errorf("%s: for itself %v", c.name, j.Exclusive)
+		}
+	}
+}
+
+// TestWaysOfSeveralNodes: of jobs of the same partitions those that want several nodes have no
+// model where these have no node in common, and the others have, whoever is asked about first.
+func TestWaysOfSeveralNodes(t *testing.T) {
+	c := cluster{nodes: records("NodeName=a Partitions=p\nNodeName=b Partitions=q\n"), parts: records("PartitionName=p PriorityTier=1\nPartitionName=q PriorityTier=1\n")}
+	for _, nodes := range [][]int{{1, 2, 1, 2}, {2, 1, 0}} {
+		w := c.ways()
+		for _, n := range nodes {
+			if got := w.differ(&batch.Job{Queue: "p", Also: []string{"q"}, Nodes: n}); got != (n > 1) {
+				t.Errorf("%v: of %d nodes %v", nodes, n, got)
+			}
 		}
 	}
 }

@@ -21,8 +21,8 @@ func TestPreemptionRules(t *testing.T) {
 		{"none", "PreemptType = preempt/none\nPreemptMode = OFF\n", "", batch.Preemption{}, nil},
 		{"by partition", "PreemptType = preempt/partition_prio\nPreemptMode = REQUEUE\nPreemptExemptTime = 00:00:30\nSchedulerParameters = preempt_youngest_first\n", "",
 			batch.Preemption{Type: "partition_prio", ExemptTime: 30 * time.Second, YoungestFirst: true}, nil},
-		{"newer names", "PreemptType = preempt/partition_prio\nPreemptMode = CANCEL\nPreemptExemptTime = 00:00:00\nPreemptParameters = youngest_first,strict_order\n", "",
-			batch.Preemption{Type: "partition_prio", YoungestFirst: true}, []string{"PreemptParameters=strict_order"}},
+		{"newer names", "PreemptType = preempt/partition_prio\nPreemptMode = CANCEL\nPreemptExemptTime = 00:00:00\nPreemptParameters = youngest_first,strict_order,reorder_count=3\n", "",
+			batch.Preemption{Type: "partition_prio", YoungestFirst: true}, []string{"PreemptParameters=reorder_count=3", "PreemptParameters=strict_order"}},
 		{"suspension", "PreemptType = preempt/partition_prio\nPreemptMode = GANG,SUSPEND\n", "", batch.Preemption{Type: "partition_prio"}, []string{"PreemptMode=GANG,SUSPEND"}},
 		{"by QOS", "PreemptType = preempt/qos\nPreemptMode = REQUEUE\n", "normal|0||cluster|00:00:00\nhigh|100|normal,low|cluster|00:00:00\nlow|0||cancel|00:01:00\n",
 			batch.Preemption{Type: "qos", QOS: map[string]batch.PreemptQOS{

@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -72,9 +73,15 @@ func TestWhatJobsAsk(t *testing.T) {
 }
 
 func TestReservations(t *testing.T) {
-	r, ok := reservation(pairs("ReservationName=m StartTime=1795235401 EndTime=1795239001 Nodes=n[1-2] NodeCnt=2 Flags=MAINT,SPEC_NODES Users=root,-bob Groups=(null) Accounts=phys Licenses=(null) State=ACTIVE"))
+	r, ok := reservation(pairs("ReservationName=m StartTime=1795235401 EndTime=1795239001 Nodes=n[1-2] NodeCnt=2 CoreCnt=16 Flags=MAINT,SPEC_NODES Users=root,-bob Groups=(null) Accounts=phys Licenses=(null) State=ACTIVE"))
 	if !ok || !r.ByName || len(r.Nodes) != 2 || len(r.Users) != 1 || len(r.Accounts) != 1 || len(r.Groups) != 0 {
 		t.Errorf("%+v %v", r, ok)
+	}
+	if r.Procs != 0 {
+		t.Errorf("one of nodes keeps %d processors elsewhere", r.Procs)
+	}
+	if r, _ := reservation(pairs("ReservationName=m StartTime=1795235401 EndTime=1795239001 Nodes=(null) CoreCnt=12 Users=u")); r.Procs != 12 {
+		t.Errorf("one of cores keeps %d", r.Procs)
 	}
 	if r, _ := reservation(pairs("ReservationName=m StartTime=1795235401 EndTime=1795239001 Nodes=n1 Flags=MAGNETIC Users=u")); r.ByName {
 		t.Error("a magnetic one is got into without its name")
@@ -94,6 +101,13 @@ func TestPlaces(t *testing.T) {
 	place(jobs, nodes, nil)
 	if p := jobs[1].Placed; p[0].Procs != 6 || p[1].Procs != 4 {
 		t.Errorf("%+v, want 6 and 4", p)
+	}
+	for procs, want := range map[int]string{11: "[{n1 8} {n2 3}] [{n2 1} {n3 7}]", 9: "[{n1 7} {n2 2}] [{n2 1} {n3 7}]"} { // of its half of n2, what it lacks is where there is room
+		jobs = []batch.Job{on(procs, "n1", "n2"), on(8, "n2", "n3")}
+		place(jobs, nodes, nil)
+		if got := fmt.Sprint(jobs[0].Placed, jobs[1].Placed); got != want {
+			t.Errorf("%d: got %s, want %s", procs, got, want)
+		}
 	}
 	jobs = []batch.Job{on(6, "n1", "n2"), on(6, "n1", "n2"), on(9, "n2", "n3")}
 	place(jobs, nodes, nil)

@@ -68,7 +68,7 @@ func TestSpread(t *testing.T) {
 // TestOpenQueues: a job of several partitions waits in those that let it start, and goes by
 // the greatest priority of these; one that none lets start stays where it is.
 func TestOpenQueues(t *testing.T) {
-	queues := []batch.Queue{{Name: "down", Priority: 9, Closed: true}, {Name: "low", Priority: 1}, {Name: "high", Priority: 2, MaxWallTime: time.Hour}, {Name: "small", Priority: 3, MaxNodes: 1}}
+	queues := []batch.Queue{{Name: "down", Priority: 9, Closed: true}, {Name: "low", Priority: 1}, {Name: "high", Priority: 2, MaxWallTime: time.Hour}, {Name: "small", Priority: 3, MaxNodes: 1, MaxProcs: 4}}
 	jobs := []batch.Job{
 		{Queue: "down", Also: []string{"low", "high"}, Requested: time.Minute, Nodes: 1},
 		{Queue: "low", Also: []string{"high", "small"}, Requested: 2 * time.Hour, Nodes: 2},
@@ -77,9 +77,13 @@ func TestOpenQueues(t *testing.T) {
 		{Queue: "down", Requested: time.Minute},
 		{Queue: "high", Also: []string{"low"}, Requested: time.Minute, QOS: "guest"},
 		{Queue: "small", Also: []string{"low"}, Requested: time.Minute, QOS: "other"},
+		{Queue: "low", Also: []string{"small"}, Requested: time.Minute, Nodes: 1, Procs: 4, QOS: "guest"},
+		{Queue: "low", Also: []string{"small"}, Requested: time.Minute, Nodes: 2, Procs: 4, QOS: "guest"},
+		{Queue: "low", Also: []string{"small"}, Requested: time.Minute, Nodes: 1, Procs: 5, QOS: "guest"},
+		{Queue: "low", Also: []string{"high"}, Requested: time.Hour},
 	}
 	inOpenQueues(jobs, queues, []map[string]string{{"PartitionName": "high", "DenyQos": "guest"}, {"PartitionName": "small", "AllowQos": "guest"}, {"PartitionName": "low", "AllowQos": "ALL"}})
-	for i, want := range []string{"high [low]", "low []", "low []", "high [down]", "down []", "low []", "low []"} {
+	for i, want := range []string{"high [low]", "low []", "low []", "high [down]", "down []", "low []", "low []", "small [low]", "low []", "low []", "high [low]"} {
 		if is := fmt.Sprint(jobs[i].Queue, " ", jobs[i].Also); is != want {
 			t.Errorf("job %d: %s, want %s", i, is, want)
 		}

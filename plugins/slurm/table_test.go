@@ -61,11 +61,16 @@ func TestMemoryAndGPUs(t *testing.T) {
 			t.Errorf("%s: %d, want %d", text, got, want)
 		}
 	}
+	for text, want := range map[string]string{"gpu": "", "gpu:2": "", "gpu:tesla": "gpu:tesla", "gres/gpu:a100=2": "gpu:a100", "gpu:a:1(S:0),gpu:b:2,nic:4": "gpu:a gpu:b"} {
+		if got := strings.Join(gpuTypes(text), " "); got != want {
+			t.Errorf("%s: types %q, want %q", text, got, want)
+		}
+	}
 }
 
 func TestHosts(t *testing.T) {
 	for text, want := range map[string]string{
-		"": "", "n1": "n1", "n[1-3,7]": "n1 n2 n3 n7", "c[08-10]-ib,login": "c08-ib c09-ib c10-ib login", "r[1-2]n[1-2]": "r1n1 r1n2 r2n1 r2n2", "a[": "a[", "a]b[": "a]b[", "x[5-2]": "",
+		"": "", "n1": "n1", "n[1-3,7]": "n1 n2 n3 n7", "c[08-10]-ib,login": "c08-ib c09-ib c10-ib login", "r[1-2]n[1-2]": "r1n1 r1n2 r2n1 r2n2", "n[0-2]": "n0 n1 n2", "a[": "a[", "a]b[": "a]b[", "x[5-2]": "",
 	} {
 		if got := strings.Join(hosts(text), " "); got != want {
 			t.Errorf("%s: %q, want %q", text, got, want)
