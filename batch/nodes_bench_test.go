@@ -77,6 +77,11 @@ func BenchmarkNodes(b *testing.B) {
 		giveWay(&s, &p)
 		benchmarkForecast(b, batch.Policy{Name: "slurm", Slurm: p}, batch.Estimate{}, s)
 	})
+	b.Run("slurm/preempt/slots", func(b *testing.B) {
+		s, p := bigState(benchRunning, benchWaiting, benchNodes), batch.Slurm{}
+		giveWay(&s, &p)
+		benchmarkStateEvents(b, batch.Policy{Name: "slurm", Slurm: p}, s, func(l *batch.Live) { l.Near(6 * time.Hour).Slots(6 * time.Hour) })
+	})
 	b.Run("slurm/early", func(b *testing.B) { benchmarkNodes(b, batch.Policy{Name: "slurm"}, partly{}) })
 	b.Run("conservative/early", func(b *testing.B) {
 		benchmarkForecast(b, batch.Policy{Name: "conservative"}, partly{}, bigState(benchRunning/5, benchWaiting/5, benchNodes/5))
@@ -109,7 +114,10 @@ func benchmarkForecast(b *testing.B, p batch.Policy, belief batch.Belief, s batc
 }
 
 func benchmarkNodeEvents(b *testing.B, p batch.Policy, ask func(*batch.Live)) {
-	s := bigState(benchRunning, benchWaiting, benchNodes)
+	benchmarkStateEvents(b, p, bigState(benchRunning, benchWaiting, benchNodes), ask)
+}
+
+func benchmarkStateEvents(b *testing.B, p batch.Policy, s batch.State, ask func(*batch.Live)) {
 	f := batch.Forecaster{Policy: p}
 	live, err := f.Live(s)
 	if err != nil {

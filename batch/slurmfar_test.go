@@ -92,3 +92,19 @@ func TestSlurmFar(t *testing.T) {
 		}
 	}
 }
+
+// TestSlurmGivesWayCost: who might give way is not looked for anew among all jobs for each job that
+// waits: an event on a cluster on which a tenth of the jobs have others give way.
+func TestSlurmGivesWayCost(t *testing.T) {
+	testbed.Computes(t)
+	s, p := bigState(2000, 8000, 400), batch.Slurm{}
+	giveWay(&s, &p)
+	f := batch.Forecaster{Policy: batch.Policy{Name: "slurm", Slurm: p}}
+	live, err := f.Live(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	testbed.Within(t, 350*time.Millisecond, 1<<30, func() {
+		live.Near(6 * time.Hour)
+	})
+}

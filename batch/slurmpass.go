@@ -57,6 +57,7 @@ func (p *slurm) clone(into policy) policy {
 	c.tally.clear() // of one pass
 	c.chart = old.chart
 	c.far.ends = append(old.far.ends[:0], p.far.ends...)
+	c.guests = guests{list: old.guests.list[:0], of: old.guests.of[:0]}
 	c.leaving, c.owed = append(old.leaving[:0], p.leaving...), append(old.owed[:0], p.owed...)
 	return c
 }

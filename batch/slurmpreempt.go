@@ -30,6 +30,30 @@ type yielding struct {
 	owed     []int // queues of jobs that gave way, in which the next may stand before the policy
 	exempted int64 // the first time at which a job that is exempt, and was asked for, no longer is, or one has just left
 	firm     bool  // nobody gives way any more
+	guests   guests
+}
+
+// guests are the running jobs that may give way to some other, and some that no longer run.
+type guests struct {
+	list  []int32
+	of    []*standing // theirs, each once
+	begun int64       // one more than jobs had started when they were listed
+}
+
+// renew lists them anew where jobs have started since.
+func (g *guests) renew(m *Machine) {
+	if g.begun == m.begun+1 {
+		return
+	}
+	g.list, g.of, g.begun = g.list[:0], g.of[:0], m.begun+1
+	for id := range m.jobs {
+		if v := &m.jobs[id]; v.state == running && v.standing != nil && v.standing.mode != "" {
+			g.list = append(g.list, int32(id))
+			if !slices.Contains(g.of, v.standing) {
+				g.of = append(g.of, v.standing)
+			}
+		}
+	}
 }
 
 // needed tells whether anybody who waits, or will again, might have another give way.
@@ -66,6 +90,9 @@ func (y preemptor) start(id int32) bool {
 		return false
 	}
 	list := y.victims(j)
+	if len(list) == 0 {
+		return false
+	}
 	out, shares, ok := without(m, nodes, j, list)
 	if !ok {
 		return false
@@ -96,7 +123,10 @@ func (y preemptor) start(id int32) bool {
 // they do.
 func (y preemptor) victims(j *job) (list []int32) {
 	p, m := y.p, y.m
-	for id := range m.jobs {
+	if p.guests.renew(m); !slices.ContainsFunc(p.guests.of, j.standing.outranks) {
+		return nil
+	}
+	for _, id := range p.guests.list {
 		v := &m.jobs[id]
 		if v.state != running || !j.standing.outranks(v.standing) || v.yields || !slices.ContainsFunc(v.shares, func(s share) bool { return j.Need.serves(s.node) }) {
 			continue
@@ -106,9 +136,9 @@ func (y preemptor) victims(j *job) (list []int32) {
 			p.exempted = min(p.exempted, until)
 			continue
 		}
-		list = append(list, int32(id))
+		list = append(list, id)
 	}
-	slices.SortStableFunc(list, func(a, b int32) int {
+	slices.SortFunc(list, func(a, b int32) int {
 		x, y := &m.jobs[a], &m.jobs[b]
 		if p.Preemption.YoungestFirst {
 			return cmp.Or(cmp.Compare(y.start, x.start), cmp.Compare(x.seq, y.seq))
