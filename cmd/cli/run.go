@@ -230,6 +230,9 @@ func runExit(o *jobs.Outcome) error {
 		if code < 0 || code > mostExit {
 			code = mostExit // the system would keep its lowest bits, which may be 0
 		}
+		if o.Reason != "" { // as a shell says "Killed"
+			return &exitError{code, fmt.Errorf("job %s: %s", o.ID, o.Reason)}
+		}
 		return &exitError{code, fmt.Errorf("%w: exit code %d", errReported, *o.ExitCode)}
 	}
 	return &exitError{exitNoJob, fmt.Errorf("job %s: %s: %s", o.ID, o.State, o.Reason)}

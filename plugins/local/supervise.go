@@ -35,6 +35,7 @@ type supervisor struct {
 var (
 	errCancelled = errors.New("cancelled")
 	errWallTime  = errors.New("wall time")
+	errNoProgram = errors.New("it is neither an input file nor a program of this machine")
 )
 
 // RunJob is the supervisor of the job in dir. It returns nil also when the
@@ -198,11 +199,16 @@ func (sv *supervisor) exitCode(st step, ps *os.ProcessState, err error) (int, er
 	}
 	if ws, ok := ps.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		sv.log.Info("killed", "role", st.Role, "signal", ws.Signal())
-		return 0, fmt.Errorf("%s was killed by signal %d (%s)", st.Role, ws.Signal(), ws.Signal())
+		sv.status.Reason = fmt.Sprintf("%s was killed by signal %d (%s)", st.Role, ws.Signal(), ws.Signal())
+		return killedBySignal + int(ws.Signal()), nil
 	}
 	sv.log.Info("end", "role", st.Role, "exit", ps.ExitCode())
 	return ps.ExitCode(), sv.notRun(st)
 }
+
+// killedBySignal is what shells, and with them the other back-ends, add to the signal that ended a
+// program to have its exit code (POSIX.1-2017, XCU 2.8.2).
+const killedBySignal = 128
 
 // account adds what a program used.
 func (sv *supervisor) account(ps *os.ProcessState, used *memory) {
@@ -231,7 +237,7 @@ func (sv *supervisor) command(st step) (*exec.Cmd, error) {
 		} else if found := lookPath(path); found != "" {
 			path = found
 		} else {
-			return nil, fmt.Errorf("%s %s is neither an input file nor a program of this machine", st.Role, path)
+			return nil, &startError{st, errNoProgram}
 		}
 	}
 	cmd := &exec.Cmd{Path: path, Args: append([]string{st.Path}, st.Args...), Dir: work}
