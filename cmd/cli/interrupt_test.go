@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"bytes"
+	"errors"
 	"net"
 	"os"
 	"os/exec"
@@ -72,7 +73,10 @@ func signalled(t *testing.T, home string, sig syscall.Signal, after time.Duratio
 	case <-time.After(after):
 	}
 	start := time.Now()
-	if err := cmd.Process.Signal(sig); err != nil {
+	switch err := cmd.Process.Signal(sig); {
+	case errors.Is(err, os.ErrProcessDone): // at that moment
+		return notSignalled, 0
+	case err != nil:
 		t.Fatal(err)
 	}
 	select {
