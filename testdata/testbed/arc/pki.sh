@@ -8,24 +8,37 @@ make_ca() {
   mkdir -p "$CADIR" "$PKI/host" "$PKI/user"
   [ -f "$CACERT" ] && return 0
   (umask 77; openssl genrsa -out "$CADIR/testca.key" 2048 2>/dev/null)
-  openssl req -x509 -new -key "$CADIR/testca.key" -sha256 -days 3650 -subj "$SUBJECT/CN=Grid Testbed CA" \
-    -addext basicConstraints=critical,CA:TRUE -addext keyUsage=critical,keyCertSign,cRLSign -out "$CACERT.new"
+  openssl req -new -key "$CADIR/testca.key" -subj "$SUBJECT/CN=Grid Testbed CA" -out "$CACERT.csr"
+  certify "$CACERT" 'basicConstraints=critical,CA:TRUE
+keyUsage=critical,keyCertSign,cRLSign' -selfsign
   local hash
-  for hash in $(openssl x509 -in "$CACERT.new" -noout -subject_hash) $(openssl x509 -in "$CACERT.new" -noout -subject_hash_old); do
+  for hash in $(openssl x509 -in "$CACERT" -noout -subject_hash) $(openssl x509 -in "$CACERT" -noout -subject_hash_old); do
     ln -sf testca.pem "$CADIR/$hash.0"
     printf "access_id_CA X509 '%s/CN=Grid Testbed CA'\npos_rights globus CA:sign\ncond_subjects globus '\"%s/*\"'\n" \
       "$SUBJECT" "$SUBJECT" >"$CADIR/$hash.signing_policy"
   done
-  mv "$CACERT.new" "$CACERT"
+}
+
+# Makes the certificate of the request beside it. All have been good for a month: tests set clocks back,
+# and of all commands of openssl 3.0 "ca" alone can say since when.
+certify() { # certificate extensions [options of openssl ca]
+  local dir; dir=$(mktemp -d)
+  printf 'subjectKeyIdentifier=hash\nauthorityKeyIdentifier=keyid\n%s\n' "$2" >"$dir/ext"
+  : >"$dir/index"; openssl rand -hex 8 >"$dir/serial"
+  printf '[ca]\ndefault_ca=testbed\n[testbed]\ndatabase=%s\nserial=%s\nnew_certs_dir=%s\ndefault_md=sha256\npreserve=yes\npolicy=any\n[any]\nDC=optional\nCN=supplied\n' \
+    "$dir/index" "$dir/serial" "$dir" >"$dir/ca.cnf"
+  openssl ca -batch -notext -config "$dir/ca.cnf" -cert "$CACERT" -keyfile "$CADIR/testca.key" -in "$1.csr" -extfile "$dir/ext" \
+    -startdate "$(date -u -d '30 days ago' +%Y%m%d%H%M%SZ)" -days 3650 -out "$1.new" "${@:3}" 2>"$dir/said" || { cat "$dir/said" >&2; return 1; }
+  rm -rf "$dir" "$1.csr"; mv "$1.new" "$1"
 }
 
 sign() { # common-name extensions certificate key
   [ -f "$3" ] && return 0
   openssl req -new -newkey rsa:2048 -nodes -keyout "$4" -subj "$SUBJECT/CN=$1" -out "$3.csr" 2>/dev/null
-  printf 'basicConstraints=CA:FALSE\nkeyUsage=digitalSignature,keyEncipherment\n%s\n' "$2" >"$3.ext"
-  openssl x509 -req -sha256 -in "$3.csr" -CA "$CACERT" -CAkey "$CADIR/testca.key" -CAcreateserial \
-    -extfile "$3.ext" -days 3650 -out "$3.new" 2>/dev/null
-  chmod 600 "$4"; rm -f "$3.csr" "$3.ext"; mv "$3.new" "$3"
+  chmod 600 "$4"
+  certify "$3" "basicConstraints=CA:FALSE
+keyUsage=digitalSignature,keyEncipherment
+$2"
 }
 
 make_hosts() {
