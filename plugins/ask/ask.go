@@ -55,7 +55,7 @@ func (c *Client) Get(ctx context.Context, target, accept string) ([]byte, error)
 
 // Do asks one question. Errors name the host and what it said.
 func (c *Client) Do(ctx context.Context, method, target string, headers map[string]string, body string) ([]byte, error) {
-	service := serviceOf(target)
+	service := ServiceOf(target)
 	if c.Breaker != nil {
 		if err := c.Breaker.Open(service); err != nil {
 			return nil, fmt.Errorf("%s: not asked: %w", service, err)
@@ -77,8 +77,8 @@ func (c *Client) Do(ctx context.Context, method, target string, headers map[stri
 	return text, err
 }
 
-// serviceOf is the URL without what may be secret or differ by question.
-func serviceOf(target string) string {
+// ServiceOf is the URL of a service without what may be secret or differ by question.
+func ServiceOf(target string) string {
 	u, err := url.Parse(target)
 	if err != nil {
 		return "service"
@@ -151,7 +151,7 @@ func (c *Client) Each(ctx context.Context, keys []string, f func(ctx context.Con
 				defer func() { <-room }()
 				errs[i] = f(ctx, key)
 			case <-ctx.Done():
-				errs[i] = fmt.Errorf("%s: %w", serviceOf(key), ctx.Err())
+				errs[i] = fmt.Errorf("%s: %w", ServiceOf(key), ctx.Err())
 			}
 		})
 	}

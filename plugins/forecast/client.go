@@ -3,8 +3,8 @@ package forecast
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -81,8 +81,10 @@ func userOf(rs []*glue.Resource) (user string) {
 func (c *Client) one(ctx context.Context, u string, job *jdl.Job, rs []*glue.Resource) (map[string]rank.Forecast, error) {
 	q := question(job)
 	q.User = userOf(rs)
+	asked := make(map[string]bool, len(rs))
 	for _, r := range rs {
-		if !slices.Contains(q.Queues, r.Queue) {
+		if !asked[r.Queue] {
+			asked[r.Queue] = true
 			q.Queues = append(q.Queues, r.Queue)
 		}
 	}
@@ -95,13 +97,16 @@ func (c *Client) one(ctx context.Context, u string, job *jdl.Job, rs []*glue.Res
 		return nil, err
 	}
 	a, err := parse(text, c.Now())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", ask.ServiceOf(u), err)
+	}
 	byQueue := map[string]rank.Forecast{}
 	for _, s := range a.Starts {
-		if f, ok := s.forecast(u, a.Made); ok && err == nil {
+		if f, ok := s.forecast(u, a.Made); ok {
 			byQueue[s.Queue] = f
 		}
 	}
-	return byQueue, err
+	return byQueue, nil
 }
 
 // Corrected gives the forecasts of another Forecaster what is known of their

@@ -1,7 +1,6 @@
 package forecast
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -10,6 +9,7 @@ import (
 
 	"gridbroker/glue"
 	"gridbroker/jdl"
+	"gridbroker/plugins/ask"
 	"gridbroker/rank"
 )
 
@@ -115,11 +115,11 @@ const horizon = 60 * 24 * time.Hour
 // the horizon, is left out: nothing is known of it.
 func parse(text []byte, now time.Time) (Answer, error) {
 	var a Answer
-	if err := json.Unmarshal(text, &a); err != nil {
+	if err := ask.JSON(text, &a); err != nil {
 		return a, fmt.Errorf("not a forecast: %w", err)
 	}
 	if !strings.HasPrefix(a.Schema, "grid.forecast/") {
-		return a, fmt.Errorf("not a forecast: schema %q", a.Schema)
+		return a, fmt.Errorf("not a forecast: schema %.100q", a.Schema)
 	}
 	if a.Made.IsZero() {
 		return a, errors.New("not a forecast: it does not say when it was made")

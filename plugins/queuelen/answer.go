@@ -2,7 +2,6 @@ package queuelen
 
 import (
 	"bytes"
-	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"gridbroker/batch"
+	"gridbroker/plugins/ask"
 )
 
 // Answer is what a service says of one LRMS, and its JSON form.
@@ -35,24 +35,35 @@ type Queue struct {
 // Schema is the version of the JSON document; it only ever gains fields.
 const Schema = "grid.queues/v1"
 
-// maxCount is the longest queue that is believed.
-const maxCount = 1_000_000_000
+// maxCount is the longest queue that is believed, and maxQueues how many a cluster has at most.
+const (
+	maxCount  = 1_000_000_000
+	maxQueues = 10_000
+)
+
+// check tells whether there may be as many queues, of such lengths.
+func (a Answer) check() error {
+	if len(a.Queues) > maxQueues {
+		return fmt.Errorf("it tells of more than %d queues", maxQueues)
+	}
+	for _, n := range append(a.lengths(), a.CEWaiting) {
+		if n < 0 || n > maxCount {
+			return fmt.Errorf("queue length %d is no length", n)
+		}
+	}
+	return nil
+}
 
 // parseJSON reads the JSON document.
 func parseJSON(text []byte) (Answer, error) {
 	var a Answer
-	if err := json.Unmarshal(text, &a); err != nil {
+	if err := ask.JSON(text, &a); err != nil {
 		return a, fmt.Errorf("not a document of queue lengths: %w", err)
 	}
 	if !strings.HasPrefix(a.Schema, "grid.queues/") {
-		return a, fmt.Errorf("not a document of queue lengths: schema %q", a.Schema)
+		return a, fmt.Errorf("not a document of queue lengths: schema %.100q", a.Schema)
 	}
-	for _, n := range append(a.lengths(), a.CEWaiting) {
-		if n < 0 || n > maxCount {
-			return a, fmt.Errorf("queue length %d is no length", n)
-		}
-	}
-	return a, nil
+	return a, a.check()
 }
 
 func (a Answer) lengths() []int64 {
@@ -108,7 +119,7 @@ func parseEcho(text []byte) (Answer, error) {
 	if !seen || len(a.Queues) == 0 {
 		return a, errors.New("no echoResponse with a qlen in the answer")
 	}
-	return a, nil
+	return a, a.check()
 }
 
 func (a *Answer) element(dec *xml.Decoder, t xml.StartElement) error {
@@ -126,7 +137,7 @@ func (a *Answer) element(dec *xml.Decoder, t xml.StartElement) error {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 || n > maxCount {
-		return fmt.Errorf("qlen %q is no length", text)
+		return fmt.Errorf("qlen %.100q is no length", text)
 	}
 	a.Queues = append(a.Queues, Queue{Waiting: n})
 	return nil

@@ -2,6 +2,7 @@ package queuelen
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -37,8 +38,14 @@ func (c *Client) QueueLengths(ctx context.Context, rs []*glue.Resource) (map[str
 			return nil, err
 		}
 		out := make(map[string]rank.QueueLength, len(about))
+		all := rank.QueueLength{Source: u, LRMS: a.LRMS, Lengths: a.lengths(), CE: a.CEWaiting, At: a.At} // the lengths are one list for all
+		own := a.byName()
 		for _, r := range about {
-			out[r.ID] = a.of(r.Queue, u)
+			q := all
+			if n, ok := own[r.Queue]; ok {
+				q.Own = glue.Some(n)
+			}
+			out[r.ID] = q
 		}
 		return out, nil
 	})
@@ -77,19 +84,22 @@ func (c *Client) one(ctx context.Context, u string) (Answer, error) {
 		return Answer{}, err
 	}
 	a, err := parse(text)
+	if err != nil {
+		return a, fmt.Errorf("%s: %w", ask.ServiceOf(target), err)
+	}
 	if now := c.Now(); a.At.IsZero() || a.At.After(now) {
 		a.At = now
 	}
-	return a, err
+	return a, nil
 }
 
-// of is the answer as it concerns one queue.
-func (a Answer) of(queue, source string) rank.QueueLength {
-	q := rank.QueueLength{Source: source, LRMS: a.LRMS, Lengths: a.lengths(), CE: a.CEWaiting, At: a.At}
-	for _, one := range a.Queues {
-		if one.Name != "" && one.Name == queue {
-			q.Own = glue.Some(one.Waiting)
+// byName are the waiting jobs of the queues that have a name.
+func (a Answer) byName() map[string]int64 {
+	waiting := make(map[string]int64, len(a.Queues))
+	for _, q := range a.Queues {
+		if q.Name != "" {
+			waiting[q.Name] = q.Waiting
 		}
 	}
-	return q
+	return waiting
 }
