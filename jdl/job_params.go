@@ -27,9 +27,10 @@ var notParametric = []string{"VirtualOrganisation", "HLRLocation", "MyProxyServe
 // parametric makes the jobs of a parametric description.
 func (s *JobSet) parametric(r *jobReader) error {
 	params := params(r)
-	for _, name := range notParametric {
-		if e, ok := r.ad.Expr(name); ok && strings.Contains(classad.Unparse(e), paramMark) {
-			r.failAttr(name, "parametric", "", "%s may not depend on the parameter", name)
+	name := jobName(r)
+	for _, attr := range notParametric {
+		if e, ok := r.ad.Expr(attr); ok && strings.Contains(classad.Unparse(e), paramMark) {
+			r.failAttr(attr, "parametric", "", "%s may not depend on the parameter", attr)
 		}
 	}
 	if len(r.errs) > 0 {
@@ -51,6 +52,9 @@ func (s *JobSet) parametric(r *jobReader) error {
 		}
 		if !left.spend(weight(job)) {
 			return left.over(r)
+		}
+		if !job.autoName && job.Name == name { // which all would have
+			job.autoName, s.Name = true, name
 		}
 		job.setNode(unique(taken, p.value), nil)
 		s.Jobs = append(s.Jobs, job)

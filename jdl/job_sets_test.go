@@ -148,23 +148,27 @@ func TestSetErrors(t *testing.T) {
 	}
 }
 
-// The JobName of a collection or DAG is the set's, and no node's; like any other it holds no control characters.
+// The JobName of a collection, DAG or sweep is the set's, and no node's; like any other it holds no control characters.
 func TestNamesOfSets(t *testing.T) {
 	const nodes = `Nodes = [ a = [ Description = [ Executable = "/bin/true"; ]; ]; b = [ Description = [ JobName = "own"; Executable = "/bin/true"; ]; ]; ];`
 	for text, want := range map[string]string{
 		`Type = "dag"; JobName = "chain"; ` + nodes: "chain", `Type = "dag"; ` + nodes: "",
 		`Type = "collection"; JobName = "pair"; Nodes = { [ Executable = "/bin/true"; ], [ Executable = "/bin/true"; ] };`: "pair",
-		`JobName = "one"; Executable = "/bin/true";`: "", `JobType = "Parametric"; JobName = "sweep"; Executable = "/bin/true"; Arguments = "_PARAM_"; Parameters = 2;`: "",
+		`JobName = "one"; Executable = "/bin/true";`: "", `JobType = "Parametric"; JobName = "sweep"; Executable = "/bin/true"; Arguments = "_PARAM_"; Parameters = 2;`: "sweep",
+		`JobType = "Parametric"; JobName = "at-_PARAM_"; Executable = "/bin/true"; Parameters = 2;`: "",
+		`JobName = "tuned"; Executable = "/bin/true"; Arguments = "%(E)s"; Parameters.E = {1, 2};`:  "tuned",
 	} {
 		set, err := ParseJobs("t.jdl", []byte(text))
 		if err != nil || set.Name != want {
 			t.Errorf("%s: %v, %+v", text, err, set)
 			continue
 		}
+		names := map[string]bool{want: want != ""}
 		for _, j := range set.Jobs {
-			if want != "" && j.Name == want {
-				t.Errorf("%s: a node is called %s", text, j.Name)
+			if names[j.Name] && set.Kind != Collection {
+				t.Errorf("%s: a node is called %s, too", text, j.Name)
 			}
+			names[j.Name] = true
 		}
 	}
 	for _, name := range []string{`"a\nb"`, `"a\033[31m"`, `5`} {

@@ -131,7 +131,12 @@ func (c *chooser) keep(rs []*jobs.Outcome) []*jobs.Outcome {
 func (c *chooser) still(r *jobs.Outcome) bool {
 	return (c.name == "" || like(c.name, r.Name)) &&
 		(c.site == "" || like(c.site, r.Site) || like(c.site, r.At) || like(c.site, r.Resource)) &&
-		(c.group == "" || r.ParentName != "" && like(c.group, r.ParentName) || len(c.group) >= jobs.ShortestID && strings.HasPrefix(r.Parent, strings.ToLower(c.group)))
+		(c.group == "" || c.inGroup(r))
+}
+
+// inGroup is whether the job is of the collection, sweep or DAG that is asked for.
+func (c *chooser) inGroup(r *jobs.Outcome) bool {
+	return r.ParentName != "" && like(c.group, r.ParentName) || len(c.group) >= jobs.ShortestID && strings.HasPrefix(r.Parent, strings.ToLower(c.group))
 }
 
 // like compares with a pattern; a text without wildcards must be equal.

@@ -108,6 +108,9 @@ func selectJobs(ctx context.Context, d *deps, store jobs.Store, args []string, s
 	if err != nil {
 		return nil, err
 	}
+	if sel.group != "" && len(args)+len(sel.states) == 0 && sel.since == "" && !slices.ContainsFunc(rs, choose.inGroup) {
+		return nil, usageError(fmt.Errorf("no collection, sweep or DAG is %s", sel.group))
+	}
 	rs = choose.keep(rs)
 	if sel.asks() {
 		return rs, nil
