@@ -28,6 +28,7 @@ type Live struct {
 	first    promises
 
 	near upcoming
+	room []Job // for the jobs of the next picture
 }
 
 // Live begins to follow a cluster from a state.
@@ -66,15 +67,28 @@ func (l *Live) fresh() {
 func (l *Live) Now() time.Time { return time.Unix(l.c.now, 0).UTC() }
 
 // State is the cluster as the events so far have made it.
-func (l *Live) State() State {
+func (l *Live) State() State { return l.StateIn(nil) }
+
+// StateIn is State, with its jobs where some are that nobody needs any more.
+func (l *Live) StateIn(room []Job) State {
 	l.fresh()
-	return l.c.state.copy()
+	return l.c.state.copyIn(room)
 }
 
 // copy copies a state, without the places of jobs that are gone.
-func (s State) copy() State {
+func (s State) copy() State { return s.copyIn(nil) }
+
+func (s State) copyIn(room []Job) State {
 	s.Nodes, s.Queues, s.Reservations = slices.Clone(s.Nodes), slices.Clone(s.Queues), slices.Clone(s.Reservations)
-	s.Jobs = slices.DeleteFunc(slices.Clone(s.Jobs), func(j Job) bool { return j.ID == "" })
+	all := s.Jobs
+	if s.Jobs = room[:0]; room == nil && all != nil {
+		s.Jobs = make([]Job, 0, len(all))
+	}
+	for i := range all {
+		if all[i].ID != "" {
+			s.Jobs = append(s.Jobs, all[i])
+		}
+	}
 	return s
 }
 

@@ -39,13 +39,14 @@ func (l *Live) Sync(s State, endings ...Ending) (Synced, error) {
 	for _, e := range endings {
 		d.ended[e.ID] = e
 	}
-	s.Jobs = slices.Clone(s.Jobs)
+	s.Jobs = append(l.room[:0], s.Jobs...)
+	l.room = s.Jobs
 	if err := d.compare(s.Jobs); err != nil {
 		return Synced{}, err
 	}
 	l.near.current = false
 	if d.any() && !d.play() {
-		l.valid = false
+		l.valid, l.room = false, nil // the model keeps them
 		return d.Synced, l.renew(l.f, s)
 	}
 	l.advance(s.Now, -1)

@@ -67,6 +67,7 @@ type Agent struct {
 	once     sync.Once
 	askers   turns.Turns
 	live     *batch.Live
+	room     []batch.Job      // for those of the next state foretold
 	odds     *predict.Tracker // of the starts of local jobs
 	slotOdds *slotOdds
 	foretold atomic.Pointer[outlook]
@@ -211,7 +212,7 @@ func tell(ctx context.Context, a *Agent) error {
 		return a.save(false)
 	case alone:
 		state, f := foretell(a)
-		a.offer(freeSlots(a, state, f))
+		a.offer(freeSlots(a, state, f, begunNow(bookedNow(a), state, a.Now())))
 		return a.save(false)
 	case same && settled(a):
 		err = stay(ctx, a)
@@ -284,9 +285,11 @@ func (a *Agent) news(s batch.State, f *batch.Forecast) (*wire.Delta, *published)
 	if was == nil { // what the other side has is not known: all is news
 		was = &published{jobs: newToldJobs()}
 	}
-	next := &published{set: was.set.Clone(), jobs: was.jobs, queues: queues(s), load: localLoad(s, begunNow(bookedNow(a), s, now))}
-	slots := hold(freeSlots(a, s, f), &next.set, now.Unix())
-	d := next.set.Diff(slots)
+	booked := begunNow(bookedNow(a), s, now)
+	next := &published{jobs: was.jobs, queues: queues(s), load: localLoad(s, booked)}
+	slots := hold(freeSlots(a, s, f, booked), &was.set, now.Unix())
+	var d *wire.Delta
+	next.set, d = was.set.Next(slots)
 	d.Jobs, d.JobsGone = local(a, s, f, next.jobs)
 	next.put, next.left = d.Jobs, d.JobsGone
 	if !slices.Equal(next.queues, was.queues) {

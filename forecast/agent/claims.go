@@ -60,11 +60,15 @@ func unclaimed(c *Config, s batch.State, f *batch.Forecast, booked []wire.Bookin
 func claimsOf(s batch.State, f *batch.Forecast, end time.Time, booked []wire.Booking) map[claim]time.Time {
 	var starts map[string]time.Time
 	var free *room
-	claims, guests := map[claim]time.Time{}, slices.Clone(booked)
+	var guests []wire.Booking // that no job is taken for yet
+	claims := map[claim]time.Time{}
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
 		if !j.Started.IsZero() || j.Held || len(j.After) > 0 || j.Reservation != "" || j.Begin.After(s.Now) {
 			continue
+		}
+		if guests == nil {
+			guests = slices.Clone(booked)
 		}
 		if k := slices.IndexFunc(guests, func(b wire.Booking) bool { return isGuest(j, &b) }); k >= 0 {
 			guests = slices.Delete(guests, k, k+1)

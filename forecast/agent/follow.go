@@ -52,9 +52,11 @@ func follow(ctx context.Context, a *Agent, s batch.State) (same bool, err error)
 }
 
 // foretell foretells what will start within the horizon: that is what slots are made
-// of, and costs a part of what the whole queue does.
+// of, and costs a part of what the whole queue does. The jobs are good until it is done again.
 func foretell(a *Agent) (batch.State, *batch.Forecast) {
-	return a.live.State(), a.live.Near(a.Conf.Horizon)
+	s := a.live.StateIn(a.room)
+	a.room = s.Jobs
+	return s, a.live.Near(a.Conf.Horizon)
 }
 
 // sameFor is how long what was foretold is told on of a queue in which nothing

@@ -12,10 +12,10 @@ import (
 // seen at a time.
 func Gaps(steps []batch.Slot, now time.Time, c Chances) []wire.Slot { return gaps(steps, now, c) }
 
-// freeSlots are the slots foreseen; how those of before came out is learned from.
-func freeSlots(a *Agent, s batch.State, f *batch.Forecast) []wire.Slot {
+// freeSlots are the slots foreseen beside what is booked, of which it is marked what has begun by now; how those of
+// before came out is learned from.
+func freeSlots(a *Agent, s batch.State, f *batch.Forecast, booked []wire.Booking) []wire.Slot {
 	now := a.Now()
-	booked := begunNow(bookedNow(a), s, now)
 	a.slotOdds.look(s, booked, now)
 	chances := a.slotOdds.chances(now)
 	if err := a.seeLoss(s, f, booked); err != nil {

@@ -71,9 +71,17 @@ func (l *loss) recall(before *loss) {
 
 // losing tells how many local jobs wait, and how many of them do so for guests.
 func losing(s batch.State, f *batch.Forecast, booked []wire.Booking, by batch.Policy) (waiting, lost float64, err error) {
-	mark, _, running := guests(s, booked)
+	var mark []bool
+	running, looked := 0, false
 	for i := range s.Jobs {
-		if (mark == nil || !mark[i]) && waits(&s.Jobs[i], s.Now) {
+		if !waits(&s.Jobs[i], s.Now) {
+			continue
+		}
+		if !looked {
+			mark, _, running = guests(s, booked)
+			looked = true
+		}
+		if mark == nil || !mark[i] {
 			waiting++
 		}
 	}

@@ -1,8 +1,10 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -46,14 +48,16 @@ const holdersAtOnce = 200
 func (s follower) round(ctx context.Context, failed func(owner string, err error) error) error {
 	all := s.atSites()
 	s.forget(all)
-	for some := range slices.Chunk(slices.SortedFunc(maps.Keys(all), holder.compare), holdersAtOnce) {
+	each := slices.Collect(stretches(all, func(a, b *placed) bool { return a.by == b.by }))
+	for some := range slices.Chunk(each, holdersAtOnce) {
 		kept, err := s.kept(ctx, some)
 		if err != nil {
 			return err
 		}
-		for _, by := range some {
+		for _, jobs := range some {
+			by := jobs[0].by
 			cred, _ := kept.of(by, s.now().Unix())
-			if err := s.ask(ctx, cred, by.owner, all[by]); err != nil {
+			if err := s.ask(ctx, cred, by.owner, jobs); err != nil {
 				if err := failed(by.owner, err); err != nil {
 					return err
 				}
@@ -64,10 +68,10 @@ func (s follower) round(ctx context.Context, failed func(owner string, err error
 }
 
 // kept reads what some have delegated.
-func (s follower) kept(ctx context.Context, some []holder) (all authorities, err error) {
-	var owners []string
-	for _, by := range some {
-		owners = append(owners, by.owner)
+func (s follower) kept(ctx context.Context, some [][]placed) (all authorities, err error) {
+	owners := make([]string, 0, len(some))
+	for _, jobs := range some {
+		owners = append(owners, jobs[0].by.owner)
 	}
 	err = s.store.read(ctx, func(h handle) error {
 		all, err = credentials(ctx, h, slices.Compact(owners))
@@ -77,65 +81,83 @@ func (s follower) kept(ctx context.Context, some []holder) (all authorities, err
 }
 
 // forget drops what was told of bookings that are over, once these are the most.
-func (s follower) forget(all map[holder]map[plugins.Handle][]placed) {
-	n := 0
-	for _, list := range all {
-		for _, jobs := range list {
-			n += len(jobs)
-		}
-	}
-	if len(s.last) <= 2*n+1000 {
+func (s follower) forget(all []placed) {
+	if len(s.last) <= 2*len(all)+1000 {
 		return
 	}
-	there := make(map[string]bool, n)
-	for _, list := range all {
-		for _, jobs := range list {
-			for i := range jobs {
-				there[jobs[i].request] = true
-			}
-		}
+	there := make(map[string]bool, len(all))
+	for i := range all {
+		there[all[i].request] = true
 	}
 	maps.DeleteFunc(s.last, func(request string, _ mark) bool { return !there[request] })
 }
 
-// placed is a job at a site.
+// placed is a job at a site, and by whose credential it is asked about.
 type placed struct {
+	by           holder
 	job, request string
 	handle       plugins.Handle
 }
 
-// atSites lists the jobs that are at sites, by whose credentials they are asked about with, and endpoint.
-func (s follower) atSites() map[holder]map[plugins.Handle][]placed {
+// inTurn is the order in which jobs are asked about: by whose they are, then by where they are.
+func inTurn(a, b *Job) int {
+	return cmp.Or(a.holder().compare(b.holder()), strings.Compare(a.Handle.Endpoint, b.Handle.Endpoint),
+		strings.Compare(a.Handle.Interface, b.Handle.Interface), cmp.Compare(a.Seq, b.Seq))
+}
+
+// atSite tells whether both are at one site.
+func (p *placed) atSite(o *placed) bool {
+	return p.handle.Endpoint == o.handle.Endpoint && p.handle.Interface == o.handle.Interface
+}
+
+// stretches are those of a list that belong together and stand together.
+func stretches(list []placed, same func(a, b *placed) bool) iter.Seq[[]placed] {
+	return func(yield func([]placed) bool) {
+		for len(list) > 0 {
+			n := 1
+			for n < len(list) && same(&list[0], &list[n]) {
+				n++
+			}
+			if !yield(list[:n]) {
+				return
+			}
+			list = list[n:]
+		}
+	}
+}
+
+// atSites lists the jobs that are at sites, in the order in which they are asked about.
+func (s follower) atSites() []placed {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := map[holder]map[plugins.Handle][]placed{}
 	if s.mem == nil {
-		return all
+		return nil
 	}
-	for _, j := range s.mem.pick(func(j *Job) bool { return j.State == Sent || j.State == Running }) {
-		by := j.holder()
-		if all[by] == nil {
-			all[by] = map[plugins.Handle][]placed{}
+	jobs := make([]*Job, 0, len(s.mem.jobs))
+	for _, j := range s.mem.jobs {
+		if j.State == Sent || j.State == Running {
+			jobs = append(jobs, j)
 		}
-		at := plugins.Handle{Interface: j.Handle.Interface, Endpoint: j.Handle.Endpoint}
-		all[by][at] = append(all[by][at], placed{j.ID, j.request(), j.Handle})
+	}
+	slices.SortFunc(jobs, inTurn)
+	all := make([]placed, 0, len(jobs))
+	for _, j := range jobs {
+		all = append(all, placed{j.holder(), j.ID, j.request(), j.Handle})
 	}
 	return all
 }
 
 // ask asks about jobs of one owner, one request for each endpoint.
-func (s follower) ask(ctx context.Context, cred authority, owner string, list map[plugins.Handle][]placed) error {
+func (s follower) ask(ctx context.Context, cred authority, owner string, list []placed) error {
 	reg, release, err := s.asOwner(ctx, owner, cred)
 	if err != nil {
 		return err
 	}
 	defer release()
-	byURL := func(a, b plugins.Handle) int { return strings.Compare(a.Endpoint, b.Endpoint) }
-	for _, at := range slices.SortedFunc(maps.Keys(list), byURL) {
-		jobs := list[at]
-		back, ok := reg.For(at.Interface)
+	for jobs := range stretches(list, (*placed).atSite) {
+		back, ok := reg.For(jobs[0].handle.Interface)
 		if !ok {
-			return fmt.Errorf("no back-end for %s", at.Interface)
+			return fmt.Errorf("no back-end for %s", jobs[0].handle.Interface)
 		}
 		hs := make([]plugins.Handle, len(jobs))
 		for i := range jobs {

@@ -176,6 +176,7 @@ func (in *inputs) addSlots(c *cluster, number uint16, busy map[string][]wire.Use
 	}
 	list := c.slots()
 	slices.SortFunc(list, func(a, b wire.Slot) int { return cmp.Compare(a.ID, b.ID) })
+	in.refs, in.slots = slices.Grow(in.refs, len(list)), slices.Grow(in.slots, len(list))
 	first := now + int64(in.rules.Clusters[number].TMin)
 	for _, v := range wire.Deepen(wire.Subtract(list, busy), busy, first, c.load.CPUs) {
 		node, known := c.number[v.Node]

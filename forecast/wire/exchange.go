@@ -72,15 +72,32 @@ func (s *Set) changes(d *Delta) (undo func()) {
 }
 
 // Diff is the delta from s to the slots given, without Seq and times, and
-// brings s there.
+// makes s what it leads to.
 func (s *Set) Diff(next []Slot) *Delta {
+	d := s.differ(next)
+	s.lead(d)
+	return d
+}
+
+// Next is the set that is the slots given, and the delta that leads there from s, which stays: with
+// what is the same both have it together.
+func (s *Set) Next(slots []Slot) (Set, *Delta) {
+	d, next := s.differ(slots), *s
+	if len(d.Put)+len(d.Drop) > 0 {
+		next = s.Clone()
+	}
+	next.lead(d)
+	return next, d
+}
+
+// differ is the delta to the slots given, without the digest of what it leads to.
+func (s *Set) differ(next []Slot) *Delta {
 	d := &Delta{Base: s.Digest()}
 	there := make(map[uint64]bool, len(next))
 	for _, v := range next {
 		there[v.ID] = true
 		if old, ok := s.slots[v.ID]; !ok || old != v {
 			d.Put = append(d.Put, v)
-			s.Put(v)
 		}
 	}
 	for id := range s.slots {
@@ -89,11 +106,18 @@ func (s *Set) Diff(next []Slot) *Delta {
 		}
 	}
 	slices.Sort(d.Drop)
+	return d
+}
+
+// lead makes s what a delta of differ leads to, and says so in it.
+func (s *Set) lead(d *Delta) {
+	for _, v := range d.Put {
+		s.Put(v)
+	}
 	for _, id := range d.Drop {
 		s.Drop(id)
 	}
 	d.Digest = s.Digest()
-	return d
 }
 
 // Whole is the full delta of a set, without Seq, times and what the site is.

@@ -3,8 +3,10 @@ package wire
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -50,6 +52,28 @@ func TestDeltasKeepTwoSetsEqual(t *testing.T) {
 			if there.Digest() != here.Digest() || there.Len() != here.Len() {
 				t.Fatalf("seed %d: the sets have come apart", seed)
 			}
+		}
+	}
+}
+
+// The next of a set is what Diff would make of it, by the same delta, and leaves the set as it was.
+func TestNextLeavesTheSetAsItWas(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 1))
+	slots := someSlots(r, 50)
+	var set Set
+	set.Diff(slots)
+	moved := append([]Slot(nil), slots[5:]...)
+	moved[3].To += 60
+	for name, next := range map[string][]Slot{"the same": slots, "others": moved, "more": append(someSlots(r, 60)[50:], slots...), "none": nil} {
+		was, by := set.Clone(), set.Clone()
+		got, d := set.Next(next)
+		want := by.Diff(next)
+		if !reflect.DeepEqual(d, want) || got.Digest() != by.Digest() || !maps.Equal(got.slots, by.slots) {
+			t.Errorf("%s: %d slots by %+v, want %d by %+v", name, got.Len(), d, by.Len(), want)
+		}
+		if set.Digest() != was.Digest() || !maps.Equal(set.slots, was.slots) {
+			t.Errorf("%s: the set itself has changed", name)
+			set = was
 		}
 	}
 }
