@@ -20,14 +20,19 @@ type whole string
 // line. Whoever wrote what stands in it: texts become one line without control characters,
 // errors and passages lines that are set in. Own colours stay.
 func sayOut(d *deps, format string, args ...any) error {
-	return say(d, d.env.Out, format+"\n", args...)
+	return write(d, d.env.Out, "", "\n", format, args...)
 }
 
 func sayErr(d *deps, format string, args ...any) error {
-	return say(d, d.env.Err, "grid: "+format+"\n", args...)
+	return write(d, d.env.Err, "grid: ", "\n", format, args...)
 }
 
 func say(d *deps, w io.Writer, format string, args ...any) error {
+	return write(d, w, "", "", format, args...)
+}
+
+// write is what all of them do.
+func write(d *deps, w io.Writer, before, after, format string, args ...any) error {
 	if false {
 		_ = fmt.Sprintf(format, args...) // tells go vet that these are formats
 	}
@@ -35,7 +40,7 @@ func say(d *deps, w io.Writer, format string, args ...any) error {
 	for i, arg := range args {
 		safe[i] = safely(d, arg)
 	}
-	_, err := fmt.Fprintf(w, format, safe...)
+	_, err := fmt.Fprintf(w, before+format+after, safe...)
 	return err
 }
 
