@@ -146,7 +146,7 @@ func (q *query) print(d *deps, doc []byte) error {
 		if err == nil {
 			err = l.err
 		}
-		if errors.Is(err, context.Canceled) {
+		if errors.Is(err, context.Canceled) || !more && ctx.Err() != nil { // whichever of both is seen first
 			return interrupted{"interrupted"}
 		}
 		if err != nil {

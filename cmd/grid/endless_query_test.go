@@ -30,7 +30,7 @@ func TestEndlessQueries(t *testing.T) {
 		`[range(1e12)] | length`,
 		`[limit(1e12; repeat("x"))]`,
 		`def f: 1 + f; f`,
-		`"0123456789" * 200000000`,
+		`"0123456789" * 40000000`,
 		`reduce range(1e12) as $i (0; [.])`,
 		`reduce range(60) as $i ("x"; [., .])`,
 		`reduce range(60) as $i ("x"; [., .]) | tojson`,
@@ -42,7 +42,7 @@ func TestEndlessQueries(t *testing.T) {
 			if h.code != 1 || !strings.Contains(h.errs, "--jq: it takes more than 256 MiB of memory: given up (what this command did is done)") || h.out != "" {
 				t.Errorf("exit code %d\n%.500s%.2000s", h.code, h.out, h.errs)
 			}
-			if most := int64(1200 << 20); h.memory > most && !strings.Contains(program, "*") { // a text of two gigabytes is made in one step
+			if most := int64(1200 << 20); h.memory > most {
 				t.Errorf("%d MB", h.memory>>20)
 			}
 		})
