@@ -124,32 +124,40 @@ func catJob(ctx context.Context, d *deps, s *session, o *jobs.Outcome, name stri
 
 // catJSON prints what there is of a file now.
 func catJSON(ctx context.Context, d *deps, s *session, o *jobs.Outcome, name string) error {
-	var text shownText
+	text := shownText{most: maxShown}
 	if err := (&catFile{name: name, to: &text}).more(ctx, s.jobs, o); err != nil {
 		return err
 	}
 	return printJSON(d, "cat", catDocument{ID: o.ID, File: name, Text: text.String()})
 }
 
-// maxShown bounds what a document holds of one file of a job, in bytes.
+// maxShown bounds what a document holds of one file of a job, or of the back-ends' logs of all its jobs, in bytes.
 const maxShown = 16 << 20
 
 // shownText is the text of a file for a document.
 type shownText struct {
 	strings.Builder
-	cut bool // there is more
+	most int  // bytes, of which a control character has six
+	cut  bool // there is more
 }
 
 // Write implements io.Writer.
 func (t *shownText) Write(p []byte) (int, error) {
-	room := maxShown - t.Len()
-	if len(p) <= room {
-		return t.Builder.Write(p)
+	for i, c := range p {
+		if t.most--; c < ' ' && c != '\n' && c != '\t' {
+			t.most -= len(`\u0000`) - 1
+		}
+		if t.most < 0 {
+			t.cut = true
+			n, _ := t.Builder.Write(p[:i])
+			return n, errShown
+		}
 	}
-	t.cut = true
-	n, _ := t.Builder.Write(p[:room])
-	return n, fmt.Errorf("it is longer than the %d MiB that a document holds of it", maxShown>>20)
+	return t.Builder.Write(p)
 }
+
+// errShown is the end of what is shown.
+var errShown = fmt.Errorf("there is more than the %d MiB that are shown", maxShown>>20)
 
 // catFile is a file of a job as far as it was shown.
 type catFile struct {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 
 	"github.com/spf13/cobra"
@@ -46,52 +45,59 @@ what the back-end itself has logged about it.
 func runLog(ctx context.Context, d *deps, o logOptions) error {
 	return withJobs(ctx, d, o.sel, func(s *session, rs []*jobs.Outcome) error {
 		sayNone(d, rs)
-		logs, err := readLogs(ctx, s, rs, !o.own)
-		if err != nil {
-			return err
+		logs, room := []jobLog{}, maxShown
+		for _, r := range rs {
+			if !d.json {
+				room = maxShown
+			}
+			l, left, err := readLog(ctx, s, r, !o.own, room)
+			if err != nil {
+				return err
+			}
+			if !d.json {
+				printLog(d, r, l)
+				continue
+			}
+			logs, room = append(logs, l), left
 		}
 		if d.json {
 			return printJSON(d, "log", logDocument{logs})
 		}
-		printLogs(d, rs, logs)
 		return nil
 	})
 }
 
-func readLogs(ctx context.Context, s *session, rs []*jobs.Outcome, backend bool) ([]jobLog, error) {
-	logs := []jobLog{}
-	for _, r := range rs {
-		entries, err := s.jobs.Store.Log(ctx, r.ID)
-		if err != nil {
-			return nil, err
-		}
-		l := jobLog{ID: r.ID, Entries: entries}
-		if backend {
-			var text bytes.Buffer
-			if err := s.jobs.BackendLog(ctx, r, &text); err != nil {
-				l.Error = err.Error()
-			}
-			l.Backend = text.String()
-		}
-		logs = append(logs, l)
+// readLog is the log of one job, with no more than so many bytes of its back-end's own, and how many are left of these.
+func readLog(ctx context.Context, s *session, r *jobs.Outcome, backend bool, room int) (l jobLog, left int, err error) {
+	entries, err := s.jobs.Store.Log(ctx, r.ID)
+	l = jobLog{ID: r.ID, Entries: entries}
+	if err != nil || !backend {
+		return l, room, err
 	}
-	return logs, nil
+	if room <= 0 { // those before have had it
+		l.Error = errShown.Error()
+		return l, 0, nil
+	}
+	text := shownText{most: room}
+	if err := s.jobs.BackendLog(ctx, r, &text); err != nil {
+		l.Error = err.Error()
+	}
+	l.Backend = text.String()
+	return l, text.most, nil
 }
 
-func printLogs(d *deps, rs []*jobs.Outcome, logs []jobLog) {
-	for i, l := range logs {
-		sayOut(d, "%s", styled(d, bold, rs[i].ID+"  "+foreign.Text(rs[i].Name)))
-		for _, e := range l.Entries {
-			sayOut(d, "%s  %-10s  %s", e.At.Format("2006-01-02 15:04:05.000"), e.Action, e.Text)
+func printLog(d *deps, r *jobs.Outcome, l jobLog) {
+	sayOut(d, "%s", styled(d, bold, r.ID+"  "+foreign.Text(r.Name)))
+	for _, e := range l.Entries {
+		sayOut(d, "%s  %-10s  %s", e.At.Format("2006-01-02 15:04:05.000"), e.Action, e.Text)
+	}
+	if l.Backend != "" {
+		say(d, d.env.Out, "--- %s\n%s", r.Handle.Endpoint, whole(l.Backend))
+		if l.Backend[len(l.Backend)-1] != '\n' {
+			sayOut(d, "")
 		}
-		if l.Backend != "" {
-			say(d, d.env.Out, "--- %s\n%s", rs[i].Handle.Endpoint, whole(l.Backend))
-			if l.Backend[len(l.Backend)-1] != '\n' {
-				sayOut(d, "")
-			}
-		}
-		if l.Error != "" {
-			sayErr(d, "%s", passage(l.Error))
-		}
+	}
+	if l.Error != "" {
+		sayErr(d, "%s", passage(l.Error))
 	}
 }

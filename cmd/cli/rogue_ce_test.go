@@ -176,7 +176,7 @@ func TestDocumentsOfEndlessFiles(t *testing.T) {
 		t.Fatal(errs)
 	}
 	code, out, errs = atLiarIn(t, dir, l, "cat", "--json", strings.TrimSpace(out))
-	if code != 1 || len(out) > 1<<10 || !strings.Contains(out+errs, "longer than the 16 MiB") {
+	if code != 1 || len(out) > 1<<10 || !strings.Contains(out+errs, "more than the 16 MiB") {
 		t.Errorf("cat: code %d, %d bytes, %s", code, len(out), errs)
 	}
 }

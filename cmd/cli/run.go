@@ -176,7 +176,7 @@ func runJob(ctx context.Context, d *deps, s *session, o *jobs.Outcome, f runOpti
 		sayErr(d, "%s at %s", o.ID, o.At)
 	}
 	st := &streams{deps: d, session: s, out: terminalSafe(d, d.env.Out), err: terminalSafe(d, d.env.Err)}
-	var out, said shownText
+	out, said := shownText{most: maxShown}, shownText{most: maxShown}
 	if d.json {
 		st.out, st.err = &out, &said
 	}

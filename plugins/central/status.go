@@ -274,11 +274,16 @@ func (b *Backend) Why(ctx context.Context, h plugins.Handle) ([]string, error) {
 		Text []string `json:"text"`
 	}
 	err := b.Call(ctx, h.Endpoint, "why", "GET", "/v1/jobs/"+url.PathEscape(h.ID)+"/why", nil, &out)
-	return out.Text, err
+	text := out.Text[:min(len(out.Text), maxReasons)]
+	for i, said := range text {
+		text[i] = clipped(said)
+	}
+	return text, err
 }
 
-// What a scheduler says of itself: so many versions, and so many bytes of each word.
+// What a scheduler says of itself and of why a job waits: so many versions and reasons, and so many bytes of each word.
 const (
+	maxReasons  = 64
 	maxVersions = 16
 	maxSites    = 64
 	maxWord     = 1 << 10
