@@ -1,7 +1,6 @@
 package jdl
 
 import (
-	"io"
 	"io/fs"
 	"path"
 	"regexp"
@@ -362,14 +361,11 @@ func warnDOS(r *jobReader, attr string, f InputFile) {
 	if info, err := fs.Stat(r.cfg.root, name); err != nil || !info.Mode().IsRegular() {
 		return
 	}
-	file, err := r.cfg.root.Open(name)
+	begin, err := readBegin(r.cfg.root, name, 256)
 	if err != nil {
 		return
 	}
-	defer file.Close()
-	begin := make([]byte, 256)
-	n, _ := io.ReadFull(file, begin)
-	first, _, whole := strings.Cut(string(begin[:n]), "\n")
+	first, _, whole := strings.Cut(string(begin), "\n")
 	if whole && strings.HasPrefix(first, "#!") && strings.HasSuffix(first, "\r") {
 		r.warn(r.pos(attr), "dos-lines", `sed -i 's/\r$//' `+f.Name, "%s: %s has DOS line breaks: no node has an interpreter called %q", attr, f.Name, path.Base(strings.TrimPrefix(first, "#!")))
 		return
