@@ -21,6 +21,9 @@ type demand struct {
 	each   int           // processors of a node, at least
 	gpus   int           // in all, of a job that does not ask for so many a node
 	types  []string      // of them, as features
+	perGPU int           // processors with each of them; 0: not told
+	ofGPU  float64       // MB with each of them
+	bound  bool          // its nodes must be neighbours
 	least  time.Duration // of wall time, that will do; 0: all of its limit
 	latest time.Time     // it must be done by then; zero: at any time
 }
@@ -29,7 +32,7 @@ type demand struct {
 var demandColumns = []struct {
 	name  string
 	width int
-}{{"tres-alloc", 48}, {"jobarrayid", 24}, {"mincpus", 8}, {"numtasks", 8}, {"tres-per-job", 48}, {"tres-per-task", 48}, {"maxnodes", 8}, {"ntpernode", 8}, {"schednodes", 24}, {"mintime", 16}, {"deadline", 24}}
+}{{"tres-alloc", 48}, {"jobarrayid", 24}, {"mincpus", 8}, {"numtasks", 8}, {"tres-per-job", 48}, {"tres-per-task", 48}, {"maxnodes", 8}, {"ntpernode", 8}, {"schednodes", 24}, {"mintime", 16}, {"deadline", 24}, {"cpus-per-tres", 32}, {"mem-per-tres", 32}, {"contiguous", 4}}
 
 // demands reads what jobs ask for: of the memory squeue's letter does not say whether it is
 // that of a processor or of a node. A Slurm without such columns tells nothing.
@@ -73,6 +76,8 @@ func demanded(f []string) demand {
 	if d.gpus == 0 {
 		d.gpus = gpus(f[5]) * max(1, d.tasks)
 	}
+	d.perGPU, d.bound = gpus(f[11]), f[13] == "1"
+	d.ofGPU, _, _ = megabytes(f[12][strings.LastIndexByte(f[12], ':')+1:])
 	d.least, _ = duration(f[9])
 	d.latest = unix(f[10])
 	for pair := range strings.SplitSeq(f[0], ",") {
@@ -131,9 +136,7 @@ func (c *cluster) remember(j *batch.Job, most int) {
 	if !ok {
 		d = demand{}
 	}
-	if d.memory > 0 && j.Memory > 0 {
-		j.Memory = max(1, int64(d.memory/float64(j.Procs)))
-	}
+	procs := j.Procs // that the memory is for
 	if waits {
 		j.Least, j.Deadline = d.least, d.latest
 		d.spreads(j, max(1, j.Nodes), most)
@@ -146,9 +149,41 @@ func (c *cluster) remember(j *batch.Job, most int) {
 		j.Features = append(j.Features, d.types...)
 	}
 	if waits {
-		if each := d.onEach(j); each > 1 {
+		each := d.onEach(j)
+		if beside := j.GPUs * d.perGPU; beside > each {
+			each, procs = beside, max(j.Procs, beside*max(1, j.Nodes))
+		}
+		if each > 1 {
 			j.Each = each
 		}
 		j.Procs = max(j.Procs, j.Each, j.Nodes*max(1, j.Each))
+	}
+	if d.ofGPU > 0 && j.Memory == 0 {
+		d.memory = d.ofGPU * float64(j.GPUs*max(1, j.Nodes))
+	}
+	if d.memory > 0 && (j.Memory > 0 || c.memory > 0) {
+		j.Memory = max(1, int64(d.memory/float64(procs)))
+	}
+	if c.memory < 0 && j.Memory*int64(j.Procs/max(1, j.Nodes)) <= c.leastMemory {
+		j.Memory = 0
+	}
+}
+
+// partsMemory finds out whether nodes give memory away to jobs, which is for the cluster to say
+// (slurm.conf(5), SelectTypeParameters): where it does not, jobs share it.
+func (c *cluster) partsMemory() {
+	given := false
+	for i, n := range c.nodes {
+		if atoi(n["AllocMem"]) > 0 {
+			c.memory = 1
+			return
+		}
+		given = given || atoi(n["CPUAlloc"]) > 0
+		if m := node(n).Memory; i == 0 || m < c.leastMemory {
+			c.leastMemory = m
+		}
+	}
+	if given {
+		c.memory = -1
 	}
 }

@@ -22,18 +22,25 @@ func TestDemands(t *testing.T) {
 		gpus     int
 		nodes    int
 		features string
+		alloc    string
 	}{
-		{"memory of a node", map[byte]string{'C': "4", 'm': "800M"}, demand{tasks: 4}, 200, 0, 0, ""},
-		{"of two", map[byte]string{'C': "4", 'D': "2", 'm': "800M"}, demand{tasks: 4, nodes: 2}, 400, 0, 2, ""},
-		{"of a processor", map[byte]string{'C': "4", 'm': "800Mc"}, demand{tasks: 4}, 800, 0, 0, ""},
-		{"as the longer column has it", map[byte]string{'C': "4", 'm': "800M"}, demand{tasks: 4, memory: 400}, 100, 0, 0, ""},
-		{"of a job that has none", map[byte]string{'C': "4", 'm': "0"}, demand{tasks: 4, memory: 400}, 0, 0, 0, ""},
-		{"five GPUs of the job", map[byte]string{'C': "2"}, demand{tasks: 2, nodes: 1, gpus: 5, types: []string{"gpu:a"}}, 50, 3, 2, "gpu:a"},
-		{"on the nodes it asks for", map[byte]string{'C': "5", 'D': "5"}, demand{tasks: 5, nodes: 5, gpus: 5}, 100, 1, 5, ""},
-		{"which come first where it says so of a node", map[byte]string{'C': "1", 'b': "gres:gpu:2"}, demand{tasks: 1, nodes: 1, gpus: 5}, 100, 2, 0, ""},
+		{"memory of a node", map[byte]string{'C': "4", 'm': "800M"}, demand{tasks: 4}, 200, 0, 0, "", ""},
+		{"of two", map[byte]string{'C': "4", 'D': "2", 'm': "800M"}, demand{tasks: 4, nodes: 2}, 400, 0, 2, "", ""},
+		{"of a processor", map[byte]string{'C': "4", 'm': "800Mc"}, demand{tasks: 4}, 800, 0, 0, "", ""},
+		{"as the longer column has it", map[byte]string{'C': "4", 'm': "800M"}, demand{tasks: 4, memory: 400}, 100, 0, 0, "", ""},
+		{"where nodes give none away", map[byte]string{'C': "4", 'm': "800M"}, demand{tasks: 4, memory: 800}, 0, 0, 0, "", "CPUAlloc=1 AllocMem=0"},
+		{"and more than one of them has", map[byte]string{'C': "4", 'm': "9000M"}, demand{tasks: 4, memory: 9000}, 2250, 0, 0, "", "CPUAlloc=1 AllocMem=0"},
+		{"all of a node's where they do", map[byte]string{'C': "4", 'm': "0"}, demand{tasks: 4, memory: 8000}, 2000, 0, 0, "", "CPUAlloc=1 AllocMem=9"},
+		{"with each GPU", map[byte]string{'C': "1", 'b': "gres:gpu:2", 'm': "0"}, demand{tasks: 1, ofGPU: 300, perGPU: 3}, 100, 2, 0, "", "CPUAlloc=1 AllocMem=9"},
+		{"of a processor, beside GPUs", map[byte]string{'C': "2", 'b': "gres:gpu:2", 'm': "100M"}, demand{tasks: 2, memory: 200, perGPU: 1}, 100, 2, 0, "", ""},
+		{"of a job that has none", map[byte]string{'C': "4", 'm': "0"}, demand{tasks: 4, memory: 400}, 0, 0, 0, "", ""},
+		{"five GPUs of the job", map[byte]string{'C': "2"}, demand{tasks: 2, nodes: 1, gpus: 5, types: []string{"gpu:a"}}, 50, 3, 2, "gpu:a", ""},
+		{"on the nodes it asks for", map[byte]string{'C': "5", 'D': "5"}, demand{tasks: 5, nodes: 5, gpus: 5}, 100, 1, 5, "", ""},
+		{"which come first where it says so of a node", map[byte]string{'C': "1", 'b': "gres:gpu:2"}, demand{tasks: 1, nodes: 1, gpus: 5}, 100, 2, 0, "", ""},
 	} {
 		j := job(t, c.row)
-		x := cluster{asked: map[string]demand{j.ID: c.d}}
+		x := cluster{asked: map[string]demand{j.ID: c.d}, nodes: records("NodeName=a RealMemory=9000\nNodeName=b RealMemory=8000 " + c.alloc + "\n")}
+		x.partsMemory()
 		x.remember(&j, 4)
 		if got := strings.Join(j.Features, ","); j.Memory != c.mem || j.GPUs != c.gpus || j.Nodes != c.nodes && c.nodes > 0 || got != c.features {
 			t.Errorf("%s: %d MB, %d GPUs, %d nodes, %s; want %+v", c.name, j.Memory, j.GPUs, j.Nodes, got, c)

@@ -20,7 +20,7 @@ func (e *entry) plan() time.Time {
 }
 
 // asPlanned lets jobs start no sooner than Slurm plans them to where what they ask for has
-// no model: nodes that it names beside others, nodes of several kinds in one job, one type of GPU of nodes that have several,
+// no model: nodes that it names beside others, that are alike, that others share their processors on, nodes of several kinds in one job, one type of GPU of nodes that have several,
 // nodes that only the user's own jobs may share, partitions that leave a part of each node
 // to others, several partitions that differ, and the parts of a heterogeneous job, which start together.
 func (c *cluster) asPlanned(now time.Time, jobs []batch.Job, said map[string]*entry) {
@@ -35,14 +35,14 @@ func (c *cluster) asPlanned(now time.Time, jobs []batch.Job, said map[string]*en
 	for _, p := range c.parts {
 		parted[p["PartitionName"]] = atoi(p["MaxCPUsPerNode"]) > 0
 	}
-	ways := c.ways()
+	ways, shares := c.ways(), c.shares(jobs, said)
 	for i := range jobs {
 		j, e := &jobs[i], said[jobs[i].ID]
 		if e == nil || !e.waits() {
 			continue
 		}
 		beside := len(j.Within) == 0 && len(list(e.requested)) > 0 // it has the nodes that it names, and others
-		odd := beside || strings.Contains(e.features, "*") || e.sharing == "USER" || e.sharing == "TOPO" || parted[j.Queue] || ways.differ(j) ||
+		odd := beside || strings.Contains(e.features, "*") || j.Nodes > 1 && c.alike(j, e) || shares.differ(j, e) || e.sharing == "USER" || e.sharing == "TOPO" || parted[j.Queue] || ways.differ(j) ||
 			j.GPUs > 0 && slices.ContainsFunc(j.Features, func(name string) bool { return mixed[name] })
 		if at := e.plan(); odd && at.After(now) {
 			j.Eligible = j.Begin.IsZero() && len(j.After) == 0
@@ -52,6 +52,52 @@ func (c *cluster) asPlanned(now time.Time, jobs []batch.Job, said map[string]*en
 		}
 	}
 	together(now, jobs, said)
+}
+
+// alike tells whether the nodes of a job must have something in common: one feature of "[a|b]", or
+// that they are neighbours (sbatch(1), --contiguous).
+func (c *cluster) alike(j *batch.Job, e *entry) bool {
+	d, ok := c.asked[j.ID]
+	if !ok {
+		d = c.asked[j.Array]
+	}
+	return d.bound || strings.Contains(e.features, "[") && strings.Contains(e.features, "|")
+}
+
+// shares are the partitions with nodes on which jobs run that let others have their processors, too
+// (slurm.conf(5), OverSubscribe), and those with nodes of others: jobs of the two kinds are on no node together.
+type shares struct{ theirs, others map[string]bool }
+
+func (c *cluster) shares(jobs []batch.Job, said map[string]*entry) shares {
+	s, of := shares{map[string]bool{}, map[string]bool{}}, map[string][]string{}
+	for _, n := range c.nodes {
+		of[n["NodeName"]] = list(n["Partitions"])
+	}
+	for i := range jobs {
+		e := said[jobs[i].ID]
+		if e == nil {
+			continue
+		}
+		kind := s.others
+		if e.sharing == "YES" {
+			kind = s.theirs
+		}
+		for _, p := range jobs[i].Placed {
+			for _, name := range of[p.Node] {
+				kind[name] = true
+			}
+		}
+	}
+	return s
+}
+
+// differ tells whether jobs of the other kind may be on nodes that a job might have.
+func (s shares) differ(j *batch.Job, e *entry) bool {
+	of := s.theirs
+	if e.sharing == "YES" {
+		of = s.others
+	}
+	return of[j.Queue] || slices.ContainsFunc(j.Also, func(name string) bool { return of[name] })
 }
 
 // together lets the parts of a heterogeneous job ("12+0", "12+1") start when the last of them

@@ -75,6 +75,26 @@ func TestWaysOfSeveralNodes(t *testing.T) {
 	}
 }
 
+// TestSharesApart: jobs that let others have their processors are on no node with jobs that do not, so
+// that one of either kind has no model where nodes of its partitions have one of the other.
+func TestSharesApart(t *testing.T) {
+	c := cluster{nodes: records("NodeName=n1 Partitions=p,f\nNodeName=n2 Partitions=q\n")}
+	for _, runs := range []string{"YES", "OK", "NO"} {
+		jobs := []batch.Job{{ID: "1", Placed: []batch.Placement{{Node: "n1", Procs: 1}}}, {ID: "2"}}
+		s := c.shares(jobs, map[string]*entry{"1": {sharing: runs}})
+		for _, waits := range []string{"YES", "OK", "NO", "USER"} {
+			for queue, also := range map[string][]string{"p": nil, "f": {"q"}, "q": {"f"}} {
+				if got := s.differ(&batch.Job{Queue: queue, Also: also}, &entry{sharing: waits}); got != (runs == "YES" != (waits == "YES")) {
+					t.Errorf("%s runs, %s waits for %s %v: %v", runs, waits, queue, also, got)
+				}
+			}
+			if s.differ(&batch.Job{Queue: "q"}, &entry{sharing: waits}) {
+				t.Errorf("%s waits elsewhere", waits)
+			}
+		}
+	}
+}
+
 // entryWith is an entry of squeue out of what differs from a plain pending job.
 func entryWith(fields map[byte]string) *entry {
 	row := make([]string, len(queueColumns))

@@ -22,6 +22,10 @@ type cluster struct {
 	asked    map[string]demand // by job; of the waiting tasks of an array by its id
 	names    map[string]string // of jobs, where one may not run beside others of its name
 	licences []licence         // where a job waits that wants some
+	// Whether nodes give memory away to jobs: 1, -1 where they do not, 0 where nothing tells; and
+	// how much the least of them has, in MB.
+	memory      int
+	leastMemory int64
 }
 
 // read asks six questions at once, as over SSH they share the connection, and two more
@@ -91,6 +95,7 @@ func (c cluster) state(now time.Time, name string) batch.State {
 			state.Reservations = append(state.Reservations, repeated(res, r["Flags"], now)...)
 		}
 	}
+	c.partsMemory()
 	on, gpus := maxOn, mostGPUs(state.Nodes)
 	for i := range c.jobs {
 		if j, ok := queuedJob(&c.jobs[i], on); ok {
