@@ -148,6 +148,36 @@ func TestMoreAsked(t *testing.T) {
 	}
 }
 
+// TestLimitsAsked: jobs that a limit of a QOS keeps waiting, in a real 22.05's words: until the one that has
+// what it lets run has ended, 20 minutes from when it started, or for ever, as it lets one job have less.
+func TestLimitsAsked(t *testing.T) {
+	s := taped(t, "testdata/limits")
+	want := map[string]string{
+		"175": "174", // QOSGrpGRES
+		"177": "176", // QOSMaxGRESPerUser
+		"179": "",    // QOSMaxGRESPerJob
+		"181": "180", // QOSGrpMemLimit
+		"183": "182", // QOSMaxMemoryPerUser
+		"185": "",    // QOSMaxMemoryPerJob
+		"187": "",    // QOSMaxCpuPerJobLimit
+		"191": "190", // QOSMaxJobsPerUserLimit
+		"195": "194", // QOSGrpBilling
+	}
+	for _, j := range s.Jobs {
+		w, ok := want[j.ID]
+		if !ok {
+			continue
+		}
+		delete(want, j.ID)
+		if got := len(j.After) == 1 && j.After[0] == (batch.Dependency{ID: w, On: batch.OnEnd}); j.Held != (w == "") || got != (w != "") {
+			t.Errorf("%s waits for %v, held %v; want %q", j.ID, j.After, j.Held, w)
+		}
+	}
+	if len(want) > 0 {
+		t.Errorf("without %v", want)
+	}
+}
+
 // told says what a job asks for.
 func told(now time.Time, j batch.Job) string {
 	said := []string{fmt.Sprint(j.Procs, " procs ", j.Nodes, " nodes")}

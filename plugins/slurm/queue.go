@@ -378,8 +378,9 @@ func neverStarts(reason string) bool {
 	case "PartitionTimeLimit", "PartitionNodeLimit", "PartitionConfig", "BadConstraints", "DependencyNeverSatisfied", "InvalidAccount", "InvalidQOS":
 		return true
 	}
-	spent := strings.HasSuffix(reason, "MinutesLimit") && !strings.Contains(reason, "Run")
-	return spent || strings.HasSuffix(reason, "PerJobLimit") || strings.Contains(reason, unwelcome) || heldReasons[reason]
+	limit := strings.TrimSuffix(reason, "Limit") // which not all end in
+	spent := strings.HasSuffix(limit, "Minutes") && !strings.Contains(limit, "Run")
+	return spent || strings.HasSuffix(limit, "PerJob") || strings.HasSuffix(limit, "GRESPerNode") || strings.HasSuffix(limit, "MemoryPerNode") || strings.Contains(reason, unwelcome) || heldReasons[reason]
 }
 
 // unwelcome is what Slurm says where a partition does not let in a job's QOS or account:

@@ -44,7 +44,7 @@ func TestWhatJobsWaitFor(t *testing.T) {
 	if j := job(t, map[byte]string{'E': "singleton(unfulfilled)", 'r': "Dependency"}); !j.Held {
 		t.Errorf("singleton: %+v", j)
 	}
-	for reason, held := range map[string]bool{"DependencyNeverSatisfied": true, "QOSMaxWallDurationPerJobLimit": true, "QOSMaxCpuPerJobLimit": true,
+	for reason, held := range map[string]bool{"DependencyNeverSatisfied": true, "QOSMaxWallDurationPerJobLimit": true, "QOSMaxCpuPerJobLimit": true, "QOSMaxGRESPerJob": true, "QOSMaxMemoryPerJob": true, "QOSMaxGRESPerNode": true, "QOSMaxMemoryPerNode": true, "QOSGrpGRESMinutes": true, "QOSGrpGRES": false, "QOSMaxGRESPerUser": false,
 		"AssocGrpCPUMinutesLimit": true, "AssocGrpCPURunMinutesLimit": false, "QOSMaxCpuPerUserLimit": false, "Licenses": false,
 		"Job's QOS not permitted to use this partition (pq allows a,b not d)": true, "Job's account not permitted to use this partition (pa allows other not grid)": true, "PartitionTimeLimit": true} {
 		if j := job(t, map[byte]string{'r': reason}); j.Held != held {

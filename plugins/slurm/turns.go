@@ -124,7 +124,7 @@ func limited(reason string) func(what string) bool {
 	switch {
 	case reason == "Licenses":
 		prefix = "licence "
-	case !strings.HasSuffix(reason, "Limit") || strings.Contains(reason, "Minutes"):
+	case strings.Contains(reason, "Minutes"), neverStarts(reason):
 	case strings.HasPrefix(reason, "QOSGrp"):
 		prefix = "qos "
 	case strings.HasPrefix(reason, "QOS") && strings.Contains(reason, "PerUser"):
@@ -138,6 +138,10 @@ func limited(reason string) func(what string) bool {
 	}
 	switch {
 	case prefix == "":
+	case strings.Contains(reason, "GRES"):
+		prefix += "gpus"
+	case strings.Contains(reason, "Mem"):
+		prefix += "memory"
 	case strings.Contains(reason, "Job"):
 		prefix += "jobs"
 	case strings.Contains(strings.ToLower(reason), "cpu"):
@@ -152,7 +156,7 @@ func limited(reason string) func(what string) bool {
 func wants(j *batch.Job, licences string, chosen func(what string) bool) map[string]int {
 	amounts := map[string]int{}
 	take := func(what string, amount int) {
-		if chosen(what) {
+		if amount > 0 && chosen(what) {
 			amounts[what] += amount
 		}
 	}
@@ -166,7 +170,10 @@ func wants(j *batch.Job, licences string, chosen func(what string) bool) map[str
 		"account": j.Account, "account and user": j.Account + " " + j.User} {
 		take(scope+" jobs "+of, 1)
 		take(scope+" cpus "+of, j.Procs)
-		take(scope+" nodes "+of, max(1, j.Nodes, len(j.Placed)))
+		nodes := max(1, j.Nodes, len(j.Placed))
+		take(scope+" nodes "+of, nodes)
+		take(scope+" gpus "+of, j.GPUs*nodes)
+		take(scope+" memory "+of, int(j.Memory)*j.Procs)
 	}
 	return amounts
 }

@@ -43,14 +43,16 @@ func TestTurns(t *testing.T) {
 // TestTurnsByReason: what a job is taken to wait for, by the reason that Slurm gives.
 func TestTurnsByReason(t *testing.T) {
 	all := []string{"licence l", "qos jobs q", "qos cpus q", "qos nodes q", "qos and user jobs q u", "qos and user cpus q u", "qos and user nodes q u",
-		"qos and account jobs q a", "qos and account cpus q a", "account jobs a", "account cpus a", "account nodes a", "account and user jobs a u", "account and user nodes a u"}
+		"qos and account jobs q a", "qos and account cpus q a", "account jobs a", "account cpus a", "account nodes a", "account and user jobs a u", "account and user nodes a u", "qos gpus q", "qos and user gpus q u", "qos memory q", "qos and user memory q u", "account gpus a"}
 	for reason, want := range map[string]string{
 		"Licenses": "licence l", "QOSGrpJobsLimit": "qos jobs q", "QOSGrpCpuLimit": "qos cpus q", "QOSGrpNodeLimit": "qos nodes q",
 		"QOSMaxJobsPerUserLimit": "qos and user jobs q u", "QOSMaxCpuPerUserLimit": "qos and user cpus q u", "QOSMaxNodePerUserLimit": "qos and user nodes q u",
 		"QOSMaxJobsPerAccountLimit": "qos and account jobs q a", "QOSMaxCpuPerAccountLimit": "qos and account cpus q a",
 		"AssocGrpJobsLimit": "account jobs a", "AssocGrpCpuLimit": "account cpus a", "AssocGrpNodeLimit": "account nodes a",
 		"AssocMaxJobsLimit": "account and user jobs a u",
-		"Priority":          "", "Resources": "", "PartitionTimeLimit": "", "AssocGrpCPUMinutesLimit": "", "QOSGrpCPURunMinutesLimit": "", "JobArrayTaskLimit": "",
+		"QOSGrpGRES":        "qos gpus q", "QOSMaxGRESPerUser": "qos and user gpus q u", "AssocGrpGRES": "account gpus a",
+		"QOSGrpMemLimit": "qos memory q", "QOSMaxMemoryPerUser": "qos and user memory q u", "QOSMaxGRESPerJob": "", "QOSGrpGRESMinutes": "",
+		"Priority": "", "Resources": "", "PartitionTimeLimit": "", "AssocGrpCPUMinutesLimit": "", "QOSGrpCPURunMinutesLimit": "", "JobArrayTaskLimit": "",
 	} {
 		chosen := limited(reason)
 		var got []string
