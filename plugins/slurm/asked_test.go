@@ -22,6 +22,7 @@ case "${0##*/} $*" in
 *%%F*%%K*) cat "%[1]s/arrays" ;;
 *%%P*) cat "%[1]s/queue" ;;
 *%%i*%%j*) cat "%[1]s/names" ;;
+*"show config"*) cat "%[1]s/config" ;;
 *) exit 1 ;;
 esac
 `
@@ -46,6 +47,11 @@ func taped(t *testing.T, dir string) batch.State {
 	q, err := l.QueueReader(l.url)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(at, "config")); err == nil {
+		if _, err := q.(*Queue).Rules(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	}
 	s, err := q.Queue(t.Context())
 	if err != nil {
@@ -175,6 +181,40 @@ func TestLimitsAsked(t *testing.T) {
 	}
 	if len(want) > 0 {
 		t.Errorf("without %v", want)
+	}
+}
+
+// TestWholeCores: where a real 22.05 gives whole cores of two threads (CR_Core_Memory) a job that waits
+// is foretold with all threads of its cores, as it has them when it runs: 258 not beside 257, which leaves
+// it two processors.
+func TestWholeCores(t *testing.T) {
+	s := taped(t, "testdata/cores")
+	want := map[string]string{
+		"257": "6 procs 1 nodes each 2 starts 289",
+		"258": "4 procs 1 nodes each 2 starts 889",
+		"259": "4 procs 1 nodes each 4 starts 889",  // -n1 -c3
+		"260": "8 procs 1 nodes each 2 starts 1489", // -n4 --hint=nomultithread
+		"261": "8 procs 1 nodes each 2 starts 2089", // -n4 --ntasks-per-core=1
+		"262": "8 procs 1 nodes each 2 starts 2689", // -n4 --threads-per-core=1
+		"263": "10 procs 0 nodes each 2 starts 3589",
+		"264": "1 procs 1 nodes begins 3592 starts 3592", // also of a partition whose cores have one thread
+	}
+	f := batch.Forecaster{Policy: batch.Policy{Name: "slurm", Slurm: batch.Slurm{Interval: 3e9, Window: 336 * 3600e9, MaxJobTest: 5000}}}
+	out, err := f.Forecast(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	starts := map[string]int{}
+	for _, e := range out.Jobs {
+		starts[e.ID] = int(e.Start.Sub(s.Now).Seconds())
+	}
+	for _, j := range s.Jobs {
+		if got := fmt.Sprint(told(s.Now, j), " starts ", starts[j.ID]); j.Started.IsZero() && got != want[j.ID] {
+			t.Errorf("%s: %s, want %s", j.ID, got, want[j.ID])
+		}
+		if j.ID == "262" && j.Memory*int64(j.Procs) != 600 {
+			t.Errorf("%d MB of each of %d", j.Memory, j.Procs)
+		}
 	}
 }
 

@@ -24,6 +24,7 @@ type demand struct {
 	perGPU int           // processors with each of them; 0: not told
 	ofGPU  float64       // MB with each of them
 	bound  bool          // its nodes must be neighbours
+	alone  bool          // each of its processors is a core's
 	least  time.Duration // of wall time, that will do; 0: all of its limit
 	latest time.Time     // it must be done by then; zero: at any time
 }
@@ -32,7 +33,7 @@ type demand struct {
 var demandColumns = []struct {
 	name  string
 	width int
-}{{"tres-alloc", 48}, {"jobarrayid", 24}, {"mincpus", 8}, {"numtasks", 8}, {"tres-per-job", 48}, {"tres-per-task", 48}, {"maxnodes", 8}, {"ntpernode", 8}, {"schednodes", 24}, {"mintime", 16}, {"deadline", 24}, {"cpus-per-tres", 32}, {"mem-per-tres", 32}, {"contiguous", 4}}
+}{{"tres-alloc", 48}, {"jobarrayid", 24}, {"mincpus", 8}, {"numtasks", 8}, {"tres-per-job", 48}, {"tres-per-task", 48}, {"maxnodes", 8}, {"ntpernode", 8}, {"schednodes", 24}, {"mintime", 16}, {"deadline", 24}, {"cpus-per-tres", 32}, {"mem-per-tres", 32}, {"contiguous", 4}, {"threads", 8}, {"ntpercore", 8}}
 
 // demands reads what jobs ask for: of the memory squeue's letter does not say whether it is
 // that of a processor or of a node. A Slurm without such columns tells nothing.
@@ -76,7 +77,7 @@ func demanded(f []string) demand {
 	if d.gpus == 0 {
 		d.gpus = gpus(f[5]) * max(1, d.tasks)
 	}
-	d.perGPU, d.bound = gpus(f[11]), f[13] == "1"
+	d.perGPU, d.bound, d.alone = gpus(f[11]), f[13] == "1", slices.Contains(f[14:], "1")
 	d.ofGPU, _, _ = megabytes(f[12][strings.LastIndexByte(f[12], ':')+1:])
 	d.least, _ = duration(f[9])
 	d.latest = unix(f[10])

@@ -88,13 +88,13 @@ func TestReadRules(t *testing.T) {
 			}
 			return "", context.DeadlineExceeded
 		}
-		r, err := readRules(t.Context(), ask)
+		r, _, err := readRules(t.Context(), ask)
 		f := r.Policy.Slurm.Multifactor
 		if got := fmt.Sprintf("%v %v %v %v", r.Hidden, f.Shares, f.QOSFactors, r.Unmodelled); err != nil || got != c.want {
 			t.Errorf("%+v: %s, %v", c, got, err)
 		}
 	}
-	if _, err := readRules(t.Context(), func(context.Context, ...string) (string, error) { return "", context.Canceled }); err == nil {
+	if _, _, err := readRules(t.Context(), func(context.Context, ...string) (string, error) { return "", context.Canceled }); err == nil {
 		t.Error("rules of a Slurm that does not answer")
 	}
 }

@@ -16,18 +16,19 @@ var _ plugins.RulesReader = (*Queue)(nil)
 // Rules implements plugins.RulesReader: the policy slurm with what "scontrol show
 // config" says, and where shares or QOS weigh, their factors from accounting.
 func (q *Queue) Rules(ctx context.Context) (plugins.Rules, error) {
-	r, err := readRules(ctx, q.site.Command)
+	r, c, err := readRules(ctx, q.site.Command)
 	if err == nil {
 		q.hidden.set(r.Hidden)
+		q.cores.Store(c.wholeCores())
 	}
 	return r, err
 }
 
 // readRules asks for the configuration, and accounting for what that leaves to it.
-func readRules(ctx context.Context, ask func(context.Context, ...string) (string, error)) (plugins.Rules, error) {
+func readRules(ctx context.Context, ask func(context.Context, ...string) (string, error)) (plugins.Rules, settings, error) {
 	text, err := ask(ctx, "scontrol", "show", "config")
 	if err != nil {
-		return plugins.Rules{}, err
+		return plugins.Rules{}, nil, err
 	}
 	c := config(text)
 	r := c.rules()
@@ -56,7 +57,7 @@ func readRules(ctx context.Context, ask func(context.Context, ...string) (string
 			r.Unmodelled = append(r.Unmodelled, "PreemptType=preempt/qos: sacctmgr tells no QOS")
 		}
 	}
-	return r, nil
+	return r, c, nil
 }
 
 // settings are the lines of "scontrol show config", by name.
@@ -143,6 +144,12 @@ func (c settings) unmodelled() (list []string) {
 	name("SuspendTime", "INFINITE", "NONE", "-1 sec")
 	if !strings.HasPrefix(c["SelectType"], "select/cons_") && c["SelectType"] != "" {
 		list = append(list, "SelectType="+c["SelectType"]) // whole nodes
+	}
+	for word := range strings.SplitSeq(strings.ToUpper(c["SelectTypeParameters"]), ",") {
+		switch word {
+		case "CR_SOCKET", "CR_SOCKET_MEMORY", "CR_ONE_TASK_PER_CORE", "CR_LLN", "CR_PACK_NODES":
+			list = append(list, "SelectTypeParameters="+word)
+		}
 	}
 	for flag := range strings.SplitSeq(c["PriorityFlags"], ",") {
 		switch flag {

@@ -37,7 +37,7 @@ func TestPreemptionRules(t *testing.T) {
 			}
 			return c.qos, nil
 		}
-		r, err := readRules(t.Context(), ask)
+		r, _, err := readRules(t.Context(), ask)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"gridbroker/batch"
@@ -115,6 +116,7 @@ const idBytes = "0123456789_"
 type Queue struct {
 	site   *site
 	hidden hidden
+	cores  atomic.Bool // it is known to give jobs whole cores
 	parts  parts
 	who    account
 }
@@ -136,6 +138,9 @@ func (q *Queue) Queue(ctx context.Context) (batch.State, error) {
 		return batch.State{}, err
 	}
 	s := c.state(q.site.Options.Now(), q.site.URL)
+	if q.cores.Load() {
+		c.widen(s.Jobs)
+	}
 	q.parts.learn(ctx, q.site, s.Jobs, c.nodes)
 	q.hidden.fill(&s, c.nodes)
 	return s, nil

@@ -93,7 +93,7 @@ func TestOpenQueues(t *testing.T) {
 // TestTasksStayWhole: what a task needs is on one node, also where a partition's MaxMemPerCPU
 // makes one processor several, as Slurm 22.05 tells "-n1 --mem-per-cpu=500" with one of 200.
 func TestTasksStayWhole(t *testing.T) {
-	d := demanded([]string{"cpu=3,mem=501M,node=1,billing=3 ", "1 ", "1 ", "1 ", "N/A ", "N/A ", "1 ", "0 ", "(null) ", "0:00 ", "N/A ", "N/A ", "N/A ", "0 "})
+	d := demanded([]string{"cpu=3,mem=501M,node=1,billing=3 ", "1 ", "1 ", "1 ", "N/A ", "N/A ", "1 ", "0 ", "(null) ", "0:00 ", "N/A ", "N/A ", "N/A ", "0 ", "* ", "N/A "})
 	c := cluster{asked: map[string]demand{"1": d}}
 	j := batch.Job{ID: "1", Procs: 3, Nodes: 2, Memory: 167}
 	if c.remember(&j, 0); j.Each != 3 || j.Nodes != 0 {

@@ -241,7 +241,7 @@ func unfold(name string, room int) []string {
 var readPairs = among(strings.Fields(`NodeName CPUEfctv CPUTot CPUAlloc RealMemory AllocMem TmpDisk Gres ActiveFeatures AvailableFeatures Partitions State Arch Version OS
 	PartitionName PriorityJobFactor PriorityTier MaxTime DefaultTime MaxNodes MaxCPUsPerNode MaxMemPerNode PreemptMode GraceTime QoS
 	AllowGroups AllowAccounts DenyAccounts AllowQos DenyQos ReservationName StartTime EndTime Nodes CoreCnt Flags Users Groups Accounts
-	MemSpecLimit GresUsed TRES Licenses`))
+	ThreadsPerCore MemSpecLimit GresUsed TRES Licenses`))
 
 // pairs reads one line of "scontrol show ... -o": NAME=value parted by
 // blanks, where values may hold blanks (OS=Linux 6.1 #1). A name starts with
