@@ -27,9 +27,9 @@ type Builder struct {
 	clauses []string
 }
 
-// Together is the records of jobs as one of a collection, of which most at once are sent; pos is where that is said.
-// The jobs are called by their numbers, as they are where they are not together.
-func Together(ads []*classad.Ad, most int64, pos classad.Pos) *classad.Ad {
+// Together is the records of jobs as one of a collection of that name, which may be empty, of which most at once are sent,
+// 0: all; pos is where that is said. The jobs are called by their numbers, as they are where they are not together.
+func Together(name string, ads []*classad.Ad, most int64, pos classad.Pos) *classad.Ad {
 	b := Builder{Ad: classad.Placed(classad.NewAd(), pos), Pos: pos}
 	nodes := classad.Placed(classad.NewList(), pos)
 	for i, ad := range ads {
@@ -37,6 +37,7 @@ func Together(ads []*classad.Ad, most int64, pos classad.Pos) *classad.Ad {
 		nodes.Elems = append(nodes.Elems, ad)
 	}
 	b.Str("Type", "collection")
+	b.Str("JobName", name)
 	b.Ad.Put(classad.Attr{Name: "Nodes", Expr: nodes, NamePos: pos})
 	b.Number("Max_Nodes_Running", most)
 	return b.Ad

@@ -35,10 +35,12 @@ func Read(file string, src []byte, near *jdl.Nearby, warn func(*classad.Diagnost
 		return ads, err
 	}
 	text.proc = &procs[0]
+	name, most := together(text, procs), int64(0)
 	if s := text.get("max_materialize"); s != "" {
-		if most := text.quantity("max_materialize", s, 0); most > 0 {
-			ads = []*classad.Ad{jdl.Together(ads, most, text.b.Pos)}
-		}
+		most = max(0, text.quantity("max_materialize", s, 0))
+	}
+	if name != "" || most > 0 {
+		ads = []*classad.Ad{jdl.Together(name, ads, most, text.b.Pos)}
 	}
 	return ads, text.err
 }
@@ -46,9 +48,12 @@ func Read(file string, src []byte, near *jdl.Nearby, warn func(*classad.Diagnost
 // records makes a record of each job.
 func records(text reader, procs []proc) ([]*classad.Ad, error) {
 	var ads []*classad.Ad
+	name := together(text, procs)
 	for i := range procs {
 		r := text
-		r.proc = &procs[i]
+		if r.proc = &procs[i]; name != "" {
+			r.nth = "-" + strconv.Itoa(i)
+		}
 		if i > 0 {
 			r.warn = nil // the same was said of the first
 		}
@@ -67,6 +72,7 @@ type reader struct {
 	file, src string
 	dir       string // where names hang below; "": the description's
 	proc      *proc
+	nth       string // behind the name of one of several jobs: "-2"
 	left      *budget
 	warn      func(*classad.Diagnostic)
 	b         jdl.Builder
@@ -124,7 +130,9 @@ func unquoted(s string) string {
 
 func (r *reader) read() *classad.Ad {
 	r.universe()
-	r.b.Str("JobName", unquoted(r.get("jobbatchname", "batch_name", "+jobbatchname")))
+	if name := batch(r); name != "" {
+		r.b.Str("JobName", name+r.nth)
+	}
 	program := r.program()
 	r.words()
 	r.streams()
@@ -138,6 +146,24 @@ func (r *reader) read() *classad.Ad {
 		r.b.Ad.Set(keptAttr, r.kept)
 	}
 	return r.b.Ad
+}
+
+// together is what all the jobs are called where they are several; "": they have names of their own, or none.
+func together(r reader, procs []proc) string {
+	if len(procs) < 2 {
+		return ""
+	}
+	r.warn, r.proc = nil, &procs[0]
+	name := batch(&r)
+	if r.proc = &procs[len(procs)-1]; batch(&r) != name {
+		return ""
+	}
+	return name
+}
+
+// batch is what the description calls the job.
+func batch(r *reader) string {
+	return unquoted(r.get("jobbatchname", "batch_name", "+jobbatchname"))
 }
 
 func (r *reader) universe() {

@@ -53,8 +53,8 @@ func Read(file string, src []byte, warn func(*classad.Diagnostic)) ([]*classad.A
 		}
 		ads = append(ads, r.b.Ad)
 	}
-	if limit > 0 && len(ads) > 1 {
-		return []*classad.Ad{jdl.Together(ads, limit, r.seen["array"].pos)}, nil
+	if len(ads) > 1 {
+		return []*classad.Ad{jdl.Together(r.name(), ads, limit, r.seen["array"].pos)}, nil
 	}
 	return ads, nil
 }
@@ -142,10 +142,15 @@ func (r *reader) number(name string) int64 {
 	return n
 }
 
+// name is what the job is called, and its array as a whole.
+func (r *reader) name() string { return cmp.Or(r.get("job-name"), path.Base(r.file)) }
+
 func (r *reader) read(s script) {
 	program := path.Base(r.file)
-	name := cmp.Or(r.get("job-name"), program)
-	r.b.Str("JobName", name)
+	name := r.name()
+	if r.b.Str("JobName", name); r.task.count > 0 {
+		r.b.Str("JobName", fmt.Sprintf("%s-%d", name, r.task.index)) // tells it from the others
+	}
 	r.b.Pos = classad.Pos{Line: 1, Col: 1}
 	r.b.Str("Executable", program)
 	r.b.Input("", program, true)
