@@ -389,7 +389,7 @@ func (r *reader) accelerators() {
 		if len(gpu) > 0 {
 			add("gres", strings.Join(gpu, ","), max(1, r.nodes))
 		}
-		if len(other) > 0 {
+		if len(other) > 0 && s != "none" {
 			r.tell(r.b.Pos, "--gres: %s is not used", strings.Join(other, ","))
 		}
 	}
@@ -490,6 +490,9 @@ func (r *reader) others(s script) {
 		if !slices.Contains(readOptions, o.name) && !slices.Contains(ofNoMeaning, o.name) {
 			r.tell(o.pos, "--%s is not used", o.name)
 		}
+	}
+	for _, o := range s.equals {
+		r.tell(o.pos, "%s=%s is read as %s %s; sbatch takes the = for a part of the value", o.name, o.value, o.name, o.value)
 	}
 	for _, at := range s.cut {
 		r.tell(at, `sbatch ends the options at a #, in the middle of a word, too: write \# where it belongs to it`)

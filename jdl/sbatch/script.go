@@ -104,6 +104,7 @@ type script struct {
 	options []option
 	ignored []classad.Pos // lines of options that sbatch does not read
 	cut     []classad.Pos // comments that begin in the middle of a word
+	equals  []option      // short ones with a = before their value, by the word
 	body    []line        // the commands
 }
 
@@ -160,6 +161,9 @@ func (s *script) take(text string, n int) error {
 				return &optionError{o.pos, "--" + o.name + " wants a value"}
 			}
 			o.value = words[i].value
+		}
+		if w := words[i]; !needs && len(w.value) > 3 && w.value[0] == '-' && w.value[1] != '-' && w.value[2] == '=' {
+			s.equals = append(s.equals, option{w.value[:2], w.value[3:], w.pos})
 		}
 		s.options = append(s.options, found...)
 	}

@@ -70,15 +70,26 @@ func parseCount(s string) (int64, error) {
 // 1024 and its square.
 func parseNodes(s string) (n int64, ranged bool, err error) {
 	low, high, ranged := strings.Cut(s, "-")
-	digits, times := low, int64(1)
-	switch last := len(low) - 1; {
-	case last > 0 && (low[last] == 'k' || low[last] == 'K'):
-		digits, times = low[:last], 1<<10
-	case last > 0 && (low[last] == 'm' || low[last] == 'M'):
-		digits, times = low[:last], 1<<20
+	if n, err = manyNodes(low); err != nil || !ranged {
+		return n, false, err
 	}
-	n, err = parseCount(digits)
-	return n * times, ranged && high != low, err
+	most, err := manyNodes(high)
+	if err == nil && most < n {
+		err = fmt.Errorf("%d nodes at least and %d at most", n, most)
+	}
+	return n, most != n, err
+}
+
+func manyNodes(s string) (int64, error) {
+	digits, times := s, int64(1)
+	switch last := len(s) - 1; {
+	case last > 0 && (s[last] == 'k' || s[last] == 'K'):
+		digits, times = s[:last], 1<<10
+	case last > 0 && (s[last] == 'm' || s[last] == 'M'):
+		digits, times = s[:last], 1<<20
+	}
+	n, err := parseCount(digits)
+	return n * times, err
 }
 
 // gpus reads a number of GPUs: "2", "a100:2", "a100"; of several kinds their
@@ -90,6 +101,9 @@ func gpus(s string) (n int64, kind bool, err error) {
 		kind = kind || at >= 0
 		if count != "" && (count[0] < '0' || count[0] > '9') {
 			n, kind = n+1, true
+			continue
+		}
+		if count == "0" { // none, as sbatch has it
 			continue
 		}
 		one, err := parseCount(count)
@@ -125,6 +139,9 @@ const maxTasks = 100_000
 // once, and a part may be empty.
 func tasks(s string) (list []int64, limit int64, err error) {
 	wrong := fmt.Errorf("%q is no array of tasks: 0-15, 1,3,5-7 or 0-15:4", s)
+	if within, ok := strings.CutPrefix(s, "["); ok && strings.HasSuffix(within, "]") {
+		s = strings.TrimSuffix(within, "]")
+	}
 	for part := range strings.SplitSeq(s, ",") {
 		part, most, limited := strings.Cut(part, "%")
 		if limited {

@@ -39,7 +39,7 @@ func TestUnits(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"2": "2 false", "a100:2": "2 true", "a100": "1 true", "a100:1,v100:3": "4 true", "a:b:2": "2 true", "0": "", "a:0": "", ":": "", "99999999999": "",
+		"2": "2 false", "a100:2": "2 true", "a100": "1 true", "a100:1,v100:3": "4 true", "a:b:2": "2 true", "0": "0 false", "a:0": "0 true", ":": "", "99999999999": "",
 	} {
 		n, kind, err := gpus(text)
 		got := fmt.Sprint(n, kind)
@@ -169,6 +169,11 @@ func TestProcessors(t *testing.T) {
 		"--gpus=2 --cpus-per-gpu=4 --mem-per-gpu=16G": "slots 8 nodes 0 per node 0 memory 4096 gpus 2",
 		"-N 2 --gres=gpu:2 --cpus-per-gpu=2 --mem=8G": "slots 8 nodes 2 per node 4 memory 2048 gpus 4",
 		"-n 16 --gpus=2 --cpus-per-gpu=4":             "slots 16 nodes 0 per node 0 gpus 2",
+		"--gres=gpu:0 --gpus=0 --gpus-per-node=0":     "slots 1 nodes 0 per node 0",
+		"--gres=gpu:0,gpu:a:2":                        "slots 1 nodes 0 per node 0 gpus 2; --gres: the kind of GPU in 0,a:2 is not used",
+		"--gres=none":                                 "slots 1 nodes 0 per node 0",
+		"-n=4 -J=x":                                   "slots 4 nodes 0 per node 0; -n=4 is read as -n 4; sbatch takes the = for a part of the value; -J=x is read as -J x; sbatch takes the = for a part of the value",
+		"--array=[3]":                                 "slots 1 nodes 0 per node 0",
 		"--mem-per-gpu=1G":                            "slots 1 nodes 0 per node 0; --mem-per-gpu is not used: no GPU is asked for",
 	} {
 		ads, warnings, err := readScript(t, "#SBATCH "+options)
@@ -195,9 +200,11 @@ func TestProcessors(t *testing.T) {
 	}
 }
 
-// TestMemoryOnce: memory that is asked for in two ways is refused, as sbatch refuses it.
+// TestMemoryOnce: memory that is asked for in two ways is refused, as sbatch refuses it, and nodes of which there are fewer
+// at most than at least.
 func TestMemoryOnce(t *testing.T) {
 	for options, want := range map[string]string{
+		"-N 2-1": "--nodes: 2 nodes at least and 1 at most", "-N 1-": `--nodes: "" is no number`, "-N 1-x": `--nodes: "x" is no number`,
 		"--mem=1G --mem-per-gpu=2G --gpus=1": "--mem and --mem-per-gpu exclude each other",
 		"--mem=0 --mem-per-cpu=2G":           "--mem and --mem-per-cpu exclude each other",
 	} {
