@@ -111,7 +111,7 @@ func TestSbatchErrors(t *testing.T) {
 		{"--array=0-999999999", `has more than 100000 tasks`},
 		{"hetjob", `heterogeneous jobs are not supported`},
 		{"time=1", `"time=1" is no option of sbatch`},
-		{"--gpus=a:b:0", `--gpus: "0" is no number`},
+		{"--gpus=a:b:0x", `--gpus: "0x" is no number`},
 	} {
 		_, err := ParseJobs("t.sh", []byte("#!/bin/sh\n#SBATCH "+c.line+"\ntrue\n"), jdl.WithRoot(allFiles{}), jdl.WithDir("/job"))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
