@@ -1,11 +1,15 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
+	"html"
 	"image/color"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -187,15 +191,35 @@ func saveFigure(path, format string, size figureSize, title string, names []stri
 			}
 		}
 	}
-	file, err := os.Create(filepath.Clean(path))
-	if err != nil {
+	return writeFigure(path, format, canvas)
+}
+
+// writeFigure writes what was drawn to a file.
+func writeFigure(path, format string, drawn io.WriterTo) error {
+	var b bytes.Buffer
+	if _, err := drawn.WriteTo(&b); err != nil {
 		return err
 	}
-	if _, err := canvas.WriteTo(file); err != nil {
-		file.Close()
-		return err
+	text := b.Bytes()
+	if format == "svg" {
+		text = fitTexts(text)
 	}
-	return file.Close()
+	return os.WriteFile(filepath.Clean(path), text, 0o644)
+}
+
+// fitTexts gives each text of an SVG the width for which room was left: where its font is not installed
+// another one is shown, mostly a wider one, and titles would be cut and names run into bars.
+func fitTexts(svg []byte) []byte {
+	texts := regexp.MustCompile(`<text ([^>]*font-family:)([^;>]*)(;[^>]*font-size:([0-9.]+)px[^>]*>)([^<]+)</text>`)
+	return texts.ReplaceAllFunc(svg, func(whole []byte) []byte {
+		m := texts.FindSubmatch(whole)
+		size, err := strconv.ParseFloat(string(m[4]), 64)
+		width := widthOf(html.UnescapeString(string(m[5])), size).Points()
+		if err != nil || width <= 0 {
+			return whole
+		}
+		return fmt.Appendf(nil, `<text textLength="%.2f" lengthAdjust="spacingAndGlyphs" %s%s,Arial,Helvetica,sans-serif%s%s</text>`, width, m[1], m[2], m[3], m[5])
+	})
 }
 
 // widthOf is how wide a text is in points.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -66,6 +67,51 @@ func TestPanelsKeepApart(t *testing.T) {
 	for i := 1; i < len(ys); i++ {
 		if between := ys[i] - ys[i-1]; step < 30 || between < 0.9*step {
 			t.Errorf("the titles are at %v", ys)
+		}
+	}
+}
+
+// TestTextsFit: each text of a figure has the width that was left for it, in whatever font it is shown, and that is
+// within the figure: a title that is long, too.
+func TestTextsFit(t *testing.T) {
+	f := figures{trace: "a-trace-of-a-cluster-with-a-long-name-1996-2.1-cln.swf.gz", load: 0.8, format: "svg", size: figureSize{12, 9}}
+	for _, name := range []string{"conservative", "m&m <i>"} {
+		s := batch.NewSummary(4)
+		s.Add(batch.Start{Task: batch.Task{ID: 1, Run: 90, Limit: 90, Procs: 2}})
+		f.runs = append(f.runs, &queueRun{Policy: name, Makespan: s.Makespan(), Utilisation: s.Utilisation(), All: s.Total(), Classes: s.Classes(), summary: s})
+	}
+	dir := t.TempDir()
+	if err := f.save(dir); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"waits", "widths", "utilisation", "policies"} {
+		svg, err := os.ReadFile(filepath.Join(dir, name+".svg"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		number := func(pattern string, in []byte) float64 {
+			m := regexp.MustCompile(pattern).FindSubmatch(in)
+			if m == nil {
+				t.Fatalf("%s: no %s in %s", name, pattern, in)
+			}
+			v, err := strconv.ParseFloat(string(m[1]), 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return v
+		}
+		width := number(`<svg width="([0-9.]+)pt"`, svg) / number(`<g transform="scale\(([0-9.]+),`, svg[bytes.Index(svg, []byte("translate")):])
+		texts := regexp.MustCompile(`<text[^>]*>[^<]*</text>`).FindAll(svg, -1)
+		if len(texts) < 8 {
+			t.Errorf("%s: %d texts", name, len(texts))
+		}
+		for _, text := range texts {
+			if bytes.Contains(text, []byte("rotate")) {
+				continue
+			}
+			if long := number(`textLength="([0-9.]+)"`, text); number(` x="(-?[0-9.]+)"`, text)+long > width+1 {
+				t.Errorf("%s: of %.0f points: %s", name, width, text)
+			}
 		}
 	}
 }
