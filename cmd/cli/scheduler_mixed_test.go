@@ -29,10 +29,7 @@ func TestSchedulerOverThreeKindsOfSites(t *testing.T) {
 	ce := testbed.Env(t, "slurmce")["GRID_ARC_SLURM"]
 	s := newScene(t, condor["GRID_CONDOR_JOBS"]) // the pool's tools see this directory alone
 	s.secure(arc)
-	for _, name := range []string{"GRID_CONDOR_BIN", "GRID_CONDOR_JOBS"} {
-		s.env = append(s.env, name+"="+condor[name])
-	}
-	s.env = append(s.env, "PATH="+condor["GRID_CONDOR_BIN"]+":"+os.Getenv("PATH"))
+	s.pool(condor)
 	s.login(newer["GRID_SLURM24_SSH_CONFIG"], busy["GRID_SLURM2_SSH_CONFIG"])
 	over := "slurm+ssh://slurm24/home/condorjob/" + filepath.Base(s.dir)
 	beside := "slurm+ssh://slurm2" + s.dir + "/slurm2"
