@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -210,5 +212,37 @@ func TestNamesBesideCurves(t *testing.T) {
 		if marks := marksWithin(waits[0], waits[1]); len(marks) < 2 {
 			t.Errorf("waits of %v s: %v", waits, marks)
 		}
+	}
+}
+
+// TestLinesBeneathAreSeen: of distributions that are the same each shows what lies beneath it: it is thinner, and has gaps.
+func TestLinesBeneathAreSeen(t *testing.T) {
+	s, err := Parse("s.toml", []byte(small))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Policies = []string{"random", "hybrid", "oracle", "fastest-queue"}
+	var picture bytes.Buffer
+	if err := compare(t, s).WriteSVG(&picture); err != nil {
+		t.Fatal(err)
+	}
+	lines := regexp.MustCompile(`<polyline fill="none" stroke="[^"]*"( stroke-dasharray="[0-9 ]+")? stroke-width="([0-9.]+)"`).FindAllStringSubmatch(picture.String(), -1)
+	if len(lines) != len(s.Policies) {
+		t.Fatalf("%d lines in\n%s", len(lines), picture.String())
+	}
+	wider := math.Inf(1)
+	for k, m := range lines {
+		width, err := strconv.ParseFloat(m[2], 64)
+		if err != nil || width >= wider || (k > 0) == (m[1] == "") {
+			t.Errorf("line %d is %s wide and%s", k, m[2], m[1])
+		}
+		wider = width
+	}
+	styles := map[string]bool{}
+	for k := range 3 * len(colours) {
+		styles[colours[k%len(colours)]+gaps(k)] = true
+	}
+	if len(styles) != 3*len(colours) {
+		t.Errorf("30 lines have %d looks", len(styles))
 	}
 }

@@ -26,6 +26,14 @@ func dashes(i int) string {
 	return [...]string{"", "6 3", "2 2"}[min(i/len(colours), 2)]
 }
 
+// gaps are the dashes of lines of which each but the first lets be seen what lies beneath where they are equal.
+func gaps(i int) string {
+	if i == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d %d", max(4, 12-2*i), 3+i%3)
+}
+
 // WriteSVG writes the distributions of waits of all policies in one picture.
 func (r *Result) WriteSVG(out io.Writer) error {
 	var b strings.Builder
@@ -51,14 +59,15 @@ func (r *Result) WriteSVG(out io.Writer) error {
 	b.WriteString(`<text x="250" y="388" text-anchor="middle">wait of global jobs; share of jobs that wait no longer</text>` + "\n")
 	for i, p := range r.Policies {
 		style := fmt.Sprintf(`stroke="%s"`, colours[i%len(colours)])
-		if d := dashes(i); d != "" {
+		if d := gaps(i); d != "" {
 			style += ` stroke-dasharray="` + d + `"`
 		}
 		var line strings.Builder
 		for _, q := range p.ECDF {
 			fmt.Fprintf(&line, "%.1f,%.1f ", 50+400*math.Log(max(1, q[0]))/math.Log(most), 350-320*q[1])
 		}
-		fmt.Fprintf(&b, `<polyline fill="none" %s stroke-width="1.6" points="%s"/>`+"\n", style, line.String())
+		under := 0.4 * float64(min(8, len(r.Policies)-1-i))
+		fmt.Fprintf(&b, `<polyline fill="none" %s stroke-width="%.1f" points="%s"/>`+"\n", style, 1.6+under, line.String())
 		fmt.Fprintf(&b, `<line x1="465" x2="490" y1="%d" y2="%d" %s stroke-width="3"/><text x="496" y="%d">%s<title>%s</title></text>`+"\n",
 			40+20*i, 40+20*i, style, 44+20*i, html.EscapeString(middle(p.Policy, legendWidth)), html.EscapeString(p.Policy))
 	}
