@@ -41,6 +41,8 @@ func demands(t *testing.T, c *cluster) {
 		{"-n2 -N1 --gres=gpu:1", batch.Job{Memory: 100, Nodes: 1, GPUs: 1}},
 		{"-n2 -N1 --gpus=2", batch.Job{Memory: 100, Nodes: 1, GPUs: 2}},
 		{"-n2 -N1 --gpus-per-task=1", batch.Job{Memory: 100, Nodes: 1, GPUs: 2}},
+		{"-n1 -N1 --gpus=2 --cpus-per-gpu=3 --mem=600", batch.Job{Memory: 100, Nodes: 1, Each: 6, GPUs: 2}},
+		{"-n1 -N1 --gres=gpu:2 --mem-per-gpu=300", batch.Job{Memory: 600, Nodes: 1, GPUs: 2}},
 		{"-n8 -N1 -t 30 --time-min=10", batch.Job{Memory: 100, Nodes: 1, Least: 10 * time.Minute}},
 		{"-n8 -N1 -t 30 --deadline=now+300minutes", batch.Job{Memory: 100, Nodes: 1, Deadline: time.Now()}},
 		{"-n8 -N1 -C bigmem|VEE-Debian11", batch.Job{Memory: 100, Nodes: 1, Features: []string{"VEE-Debian11|bigmem"}}},
