@@ -10,6 +10,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"fmt"
+	"strings"
 	"time"
 
 	"golang.org/x/crypto/cryptobyte"
@@ -77,7 +78,12 @@ func generateKey(kind string) (crypto.Signer, error) {
 	case "ecdsa521":
 		return ecdsa.GenerateKey(elliptic.P521(), rand.Reader)
 	}
-	return nil, fmt.Errorf("no such kind of key: %q (rsa2048, rsa3072, rsa4096, ecdsa, ecdsa384, ecdsa521)", kind)
+	return nil, fmt.Errorf("no such kind of key: %q (%s)", kind, strings.Join(KeyKinds(), ", "))
+}
+
+// KeyKinds are the kinds of keys that [ProxyOptions] may name.
+func KeyKinds() []string {
+	return []string{"rsa2048", "rsa3072", "rsa4096", "ecdsa", "ecdsa384", "ecdsa521"}
 }
 
 // acExtension is the proxy extension that carries attribute certificates

@@ -2,6 +2,9 @@ package cli
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -46,7 +49,7 @@ check out.`,
 	fs.StringArrayVar(&f.voms, "voms", nil, "`VO[:FQAN,...]` to get attributes of; may be given several times, the first counts as primary")
 	lengthVar(fs, &f.valid, "valid", 12*time.Hour, "how long the proxy lives")
 	lengthVar(fs, &f.vomsValid, "voms-valid", 0, "how long the attributes live (default: as the proxy)")
-	fs.StringVar(&f.key, "key", "rsa2048", "`kind` of key: rsa2048, rsa3072, rsa4096, ecdsa, ecdsa384, ecdsa521 (ARC 7 takes no other ECDSA)")
+	fs.StringVar(&f.key, "key", "rsa2048", "`kind` of key: "+strings.Join(credential.KeyKinds(), ", ")+" (ARC 7 takes no other ECDSA)")
 	fs.BoolVar(&f.limited, "limited", false, "make a limited proxy, which may not start jobs")
 	fs.IntVar(&f.pathLen, "path-length", -1, "at most `N` proxies may follow below this one; -1: no limit")
 	fs.StringVarP(&f.out, "out", "o", "", "`file` to write (default $X509_USER_PROXY, /tmp/x509up_u<uid>)")
@@ -55,6 +58,9 @@ check out.`,
 }
 
 func runProxy(ctx context.Context, d *deps, f proxyOptions) error {
+	if !slices.Contains(append(credential.KeyKinds(), "ecdsa256"), f.key) {
+		return usageError(fmt.Errorf("--key %s: no such kind of key: there are %s; the file of a key is --key-file", f.key, strings.Join(credential.KeyKinds(), ", ")))
+	}
 	opts, err := f.options(d)
 	if err != nil {
 		return err

@@ -22,7 +22,8 @@ type deps struct {
 	jq      string // --jq: a program over the JSON
 	query   *query // the same, read
 	said    bool   // a document was printed
-	version bool   // --version
+	unfound unfoundIDs
+	version bool // --version
 	verbose int
 	config  string // --config: path of the configuration file
 	state   string // --state-dir

@@ -183,6 +183,7 @@ type recordDocument struct {
 
 type jobsDocument struct {
 	Jobs []recordDocument `json:"jobs"`
+	unfoundIDs
 }
 
 func jobsJSON(rs []*jobs.Outcome) jobsDocument {

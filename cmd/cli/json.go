@@ -18,7 +18,7 @@ func printJSON(d *deps, verb string, body any) error {
 	}
 	doc := []byte(`{"schema":"` + name + `",`)
 	begin := len(doc)
-	doc, err = document.Append(doc, body)
+	doc, err = document.Append(doc, d.unfound.with(body))
 	if err != nil {
 		return err
 	}

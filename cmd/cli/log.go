@@ -11,6 +11,7 @@ import (
 
 type logDocument struct {
 	Jobs []jobLog `json:"jobs"`
+	unfoundIDs
 }
 
 type jobLog struct {
@@ -61,7 +62,7 @@ func runLog(ctx context.Context, d *deps, o logOptions) error {
 			logs, room = append(logs, l), left
 		}
 		if d.json {
-			return printJSON(d, "log", logDocument{logs})
+			return printJSON(d, "log", logDocument{Jobs: logs})
 		}
 		return nil
 	})

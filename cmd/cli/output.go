@@ -17,6 +17,7 @@ import (
 
 type outputDocument struct {
 	Jobs []jobOutput `json:"jobs"`
+	unfoundIDs
 }
 
 type jobOutput struct {

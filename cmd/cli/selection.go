@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gridbroker/foreign"
 	"gridbroker/jdl/classad"
 	"gridbroker/jobs"
 	"gridbroker/plugins"
@@ -150,6 +151,30 @@ func namedJobs(ctx context.Context, d *deps, store jobs.Store, args []string, se
 	return filter(jobs.Outcomes(rs), sel, d.env.Now())
 }
 
+// unfoundIDs is, in a document about jobs, what was said of ids that name no job, or several, beside others that do.
+type unfoundIDs struct {
+	Unfound []string `json:"unfound,omitempty"`
+}
+
+// with is the document with that, where it is one about jobs.
+func (u unfoundIDs) with(body any) any {
+	switch b := body.(type) {
+	case jobsDocument:
+		b.unfoundIDs = u
+		return b
+	case logDocument:
+		b.unfoundIDs = u
+		return b
+	case outputDocument:
+		b.unfoundIDs = u
+		return b
+	case whyDocument:
+		b.unfoundIDs = u
+		return b
+	}
+	return body
+}
+
 // sayUnfound names the ids that name no job, or several, where there are others.
 func (s *selection) sayUnfound(d *deps, found int, err error) error {
 	unfound, ok := errors.AsType[*jobs.UnfoundError](err)
@@ -158,6 +183,7 @@ func (s *selection) sayUnfound(d *deps, found int, err error) error {
 	}
 	*s.unfound = true
 	for _, err := range unfound.Errs {
+		d.unfound.Unfound = append(d.unfound.Unfound, foreign.Message(err.Error()))
 		sayErr(d, "%s", err)
 	}
 	return nil

@@ -17,6 +17,7 @@ import (
 
 type whyDocument struct {
 	Jobs []whyJob `json:"jobs"`
+	unfoundIDs
 }
 
 type whyJob struct {
