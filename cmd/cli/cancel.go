@@ -17,7 +17,7 @@ func cancelCmd(d *deps) *cobra.Command {
 left as they are.
 
 ` + selectionHelp,
-		Example: `  grid cancel 01k9x
+		Example: `  grid cancel 1m7y8
   grid cancel --state queued --since 1h`,
 	}
 	sel.registerAsking(cmd)

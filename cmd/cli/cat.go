@@ -32,10 +32,10 @@ or the file that is named. With --follow it goes on until the job has ended.
 
 Instead of by its id the job can be chosen by --name, --group, --where and the like,
 as in other verbs; what these mean must be one job.`,
-		Example: `  grid cat 01k9x
-  grid cat -f 01k9x
-  grid cat --err 01k9x
-  grid cat 01k9x histograms.log | tail
+		Example: `  grid cat 1m7y8
+  grid cat -f 1m7y8
+  grid cat --err 1m7y8
+  grid cat 1m7y8 histograms.log | tail
   grid cat -f --name fit`,
 		Args:              usageArgs(cobra.MaximumNArgs(2)),
 		ValidArgsFunction: completeOneID(d),

@@ -23,7 +23,7 @@ back-ends, and their records here. Output already brought back stays.
 
 ` + selectionHelp,
 		Example: `  grid clean --state done
-  grid clean --forget 01k9x`,
+  grid clean --forget 1m7y8`,
 	}
 	o.sel.registerAsking(cmd)
 	cmd.Flags().BoolVar(&o.forget, "forget", false, "forget jobs even where they still run or cannot be removed")

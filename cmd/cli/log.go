@@ -35,8 +35,8 @@ func logCmd(d *deps) *cobra.Command {
 what the back-end itself has logged about it.
 
 ` + selectionHelp,
-		Example: `  grid log 01k9x
-  grid log --own 01k9x`,
+		Example: `  grid log 1m7y8
+  grid log --own 1m7y8`,
 	}
 	o.sel.register(cmd)
 	cmd.Flags().BoolVar(&o.own, "own", false, "leave the back-end's log out")

@@ -51,7 +51,7 @@ NAME-ID.attemptN. A file that is listed with more than the disk has room for, or
 than --max-size leaves, is not brought; the others are, and the exit code is 5.
 
 ` + selectionHelp,
-		Example: `  grid output 01k9x
+		Example: `  grid output 1m7y8
   grid output --state done --dir results
   grid output --file '*.log' --since 1h`,
 	}

@@ -35,8 +35,8 @@ keeps the first description.
 
 ` + selectionHelp,
 		Example: `  grid refresh --state queued,running
-  grid refresh 01k9x --priority 5
-  grid refresh 01k9x --jdl shorter.jdl`,
+  grid refresh 1m7y8 --priority 5
+  grid refresh 1m7y8 --jdl shorter.jdl`,
 	}
 	o.sel.register(cmd)
 	cmd.Flags().Float64Var(&o.priority, "priority", 0, "the new `priority` at the scheduler, above 0")

@@ -20,7 +20,7 @@ elsewhere, and where the program itself failed, grid resubmit --same runs the jo
 again. How the job had failed stays in its record: grid show.
 
 ` + selectionHelp,
-		Example: `  grid restart 01k9x
+		Example: `  grid restart 1m7y8
   grid restart --state failed --at ce1.example.org && grid watch --at ce1.example.org`,
 	}
 	sel.registerAsking(cmd)

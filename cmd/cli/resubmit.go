@@ -35,7 +35,7 @@ a DAG go in their order: named by the id of the DAG, it goes on from the nodes
 that failed, and grid watch sends those after them.
 
 ` + selectionHelp,
-		Example: `  grid resubmit 01k9x
+		Example: `  grid resubmit 1m7y8
   grid resubmit --state failed,lost --since 1d --wait`,
 	}
 	o.planning.register(cmd.Flags())

@@ -22,8 +22,8 @@ it used. Of a job that went well and used less than half it says what would have
 done, and how many more queues that opens, by the last answers of the sources.
 
 ` + selectionHelp,
-		Example: `  grid show 01k9x
-  grid show --json 01k9x --jq '.jobs[0].past'`,
+		Example: `  grid show 1m7y8
+  grid show --json 1m7y8 --jq '.jobs[0].past'`,
 	}
 	sel.register(cmd)
 	return jobsVerb(d, cmd, &sel, func(ctx context.Context) error { return runShow(ctx, d, sel) })

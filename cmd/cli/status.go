@@ -25,9 +25,9 @@ about keeps its last state, and the note says why.
 ` + selectionHelp + `
 Without any, all jobs that have not ended.`,
 		Example: `  grid status
-  grid status 01k9 --json
+  grid status 1m7y --json
   grid status --since 2h --state failed,lost
-  grid status --group 01k9 --columns id,name,host,exit --sort -ran`,
+  grid status --group 1m7y --columns id,name,host,exit --sort -ran`,
 	}
 	o.sel.register(cmd)
 	o.view.register(cmd)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/mattn/go-runewidth"
@@ -239,17 +240,22 @@ func sayUnmatched(d *deps, p *broker.Plan) {
 // runText is how long a job is thought to run somewhere; with a question mark where nothing tells it.
 func runText(job *jdl.Job, r rank.Ranked) string {
 	text := broker.Parts(r).Run(span)
-	if !r.RunKnown(job) {
+	if assumed(job, r) {
 		text += "?"
 	}
 	return text
+}
+
+// assumed is whether the policy reckons with a run time that nothing tells.
+func assumed(job *jdl.Job, r rank.Ranked) bool {
+	return !r.RunKnown(job) && slices.ContainsFunc(r.Terms, func(t rank.Term) bool { return t.Name == rank.TermRun })
 }
 
 // sayAssumed says what the question mark behind a run time stands for.
 func sayAssumed(d *deps, p *broker.Plan) {
 	for i := range p.Jobs {
 		j := &p.Jobs[i]
-		if len(j.Choices) > 0 && !j.Choices[0].RunKnown(j.Job) {
+		if len(j.Choices) > 0 && assumed(j.Job, j.Choices[0]) {
 			sayErr(d, "nothing tells how long %s runs: %s is an assumption (WallTime would tell)",
 				jobLabel(j.Job), broker.Parts(j.Choices[0]).Run(span))
 			return

@@ -35,7 +35,7 @@ that was, and which command helps; of one that went well, what less it could hav
 for and what that opens.
 
 ` + selectionHelp,
-		Example: "  grid why 01k9x\n  grid why --state failed --since 1d",
+		Example: "  grid why 1m7y8\n  grid why --state failed --since 1d",
 	}
 	sel.register(cmd)
 	return jobsVerb(d, cmd, &sel, func(ctx context.Context) error { return runWhy(ctx, d, sel) })
