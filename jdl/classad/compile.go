@@ -67,15 +67,27 @@ func (p *Program) Share(with *Program) { p.spent = with.spent }
 
 // Eval evaluates the expression for one row.
 func (p *Program) Eval(row int) Value {
-	if p.plain {
+	if p.plain || p.wasted() {
 		return p.reference(row)
 	}
 	p.ev.reset()
 	v := p.code.eval(int32(row))
-	if p.ev.steps > heavy || p.ev.over {
+	if p.tooHeavy() {
 		return p.reference(row)
 	}
 	return v
+}
+
+// wasted reports whether the expression has had all that it may cost.
+func (p *Program) wasted() bool { return *p.spent > maxSpent }
+
+// tooHeavy reports whether a row is for the reference evaluator, and counts what has been done for it.
+func (p *Program) tooHeavy() bool {
+	if p.ev.steps <= heavy && !p.ev.over {
+		return false
+	}
+	*p.spent += costOf(p.ev)
+	return true
 }
 
 // reference evaluates with the reference evaluator. Once that has cost too
@@ -83,13 +95,13 @@ func (p *Program) Eval(row int) Value {
 func (p *Program) reference(row int) Value { return p.referenceOf(p.expr, row) }
 
 func (p *Program) referenceOf(e Expr, row int) Value {
-	if *p.spent > maxSpent {
+	if p.wasted() {
 		return ErrorValue()
 	}
 	ev := newEvaluator(nil)
 	ev.searches = p.ev.searches
 	v := ev.run(e, matchScope(p.self, p.table.rows[row]))
-	*p.spent += ev.steps
+	*p.spent += costOf(ev)
 	return v
 }
 
@@ -114,9 +126,12 @@ func (p *Program) Filter(rows []int32) []int32 {
 
 // holds tells whether a conjunct is true for a row.
 func (p *Program) holds(i int, r int32) bool {
+	if p.wasted() {
+		return false
+	}
 	p.ev.reset()
 	t := p.parts[i].code.truth(r)
-	if p.ev.steps > heavy || p.ev.over {
+	if p.tooHeavy() {
 		return p.reference(int(r)).IsTrue()
 	}
 	return t == isTrue

@@ -67,8 +67,8 @@ func (x *Evaluation) Eval(e Expr, other Scope) Value {
 	}
 	ev := newEvaluatorWith(nil, x.searches)
 	v := ev.run(e, matchScope(x.self, other))
-	if ev.steps > heavy {
-		x.spent += ev.steps
+	if cost := costOf(ev); cost > heavy {
+		x.spent += cost
 	}
 	return v
 }
@@ -138,6 +138,12 @@ func (ev *evaluator) spend(steps, bytes int) bool {
 	}
 	return !ev.over
 }
+
+// bytesOfStep is how much text is made in the time of a step.
+const bytesOfStep = 64
+
+// costOf is what was spent, in steps.
+func costOf(ev *evaluator) int { return ev.steps + ev.bytes/bytesOfStep }
 
 func (ev *evaluator) eval(e Expr, s *scope) Value {
 	if ev.depth >= maxDepth || !ev.spend(1, 0) {
