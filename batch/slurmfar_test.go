@@ -108,3 +108,25 @@ func TestSlurmGivesWayCost(t *testing.T) {
 		live.Near(6 * time.Hour)
 	})
 }
+
+// TestSlurmFarComes: beyond bf_window a job that comes between two steps, as one that it waited for has
+// ended, starts at once where it has room, and not with the next step.
+func TestSlurmFarComes(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0).UTC()
+	s := batch.State{Now: now, Nodes: []batch.Node{{Name: "n", CPUs: 2, Up: true}}, Queues: []batch.Queue{{Name: "p"}}}
+	for id, limit := range map[string]time.Duration{"1": 10*time.Hour + 7*time.Minute, "2": 40 * time.Hour} {
+		s.Jobs = append(s.Jobs, batch.Job{ID: id, Queue: "p", Procs: 1, Started: now, Requested: limit, Placed: []batch.Placement{{Node: "n", Procs: 1}}})
+	}
+	s.Jobs = append(s.Jobs, batch.Job{ID: "3", Queue: "p", Procs: 2, Submitted: now, Requested: time.Hour},
+		batch.Job{ID: "4", Queue: "p", Procs: 1, Submitted: now, Requested: time.Hour, After: []batch.Dependency{{ID: "1", On: batch.OnEnd}}})
+	f := batch.Forecaster{Policy: batch.Policy{Name: "slurm", Slurm: batch.Slurm{Window: time.Hour}}}
+	out, err := f.Forecast(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range out.Jobs {
+		if want := map[string]time.Duration{"3": 40 * time.Hour, "4": 10*time.Hour + 7*time.Minute}[e.ID]; e.Start.Sub(now) != want {
+			t.Errorf("%s starts %v, want %v", e.ID, e.Start.Sub(now), want)
+		}
+	}
+}
