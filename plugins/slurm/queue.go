@@ -107,9 +107,10 @@ func (c cluster) state(now time.Time, name string) batch.State {
 	}
 	inOpenQueues(state.Jobs, state.Queues, c.parts)
 	throttled(state.Jobs, c.jobs)
-	onTasks(state.Jobs)
-	delayed(now, state.Jobs)
 	said := entriesByJob(c.jobs)
+	onTasks(state.Jobs, said)
+	delayed(now, state.Jobs)
+	inOneReservation(now, state.Jobs, state.Reservations)
 	c.onlyOne(state.Jobs, said)
 	c.asPlanned(now, state.Jobs, said)
 	c.takeTurns(now, state.Jobs, said)
@@ -141,8 +142,9 @@ func throttled(jobs []batch.Job, entries []entry) {
 }
 
 // onTasks makes of a dependency on an array one on each of its tasks, and of one on a
-// heterogeneous job one on each of its parts.
-func onTasks(jobs []batch.Job) {
+// heterogeneous job one on each of its parts. A task of an array that waits for the tasks of another
+// that correspond to its own (aftercorr) waits for that of its number, where there is one.
+func onTasks(jobs []batch.Job, said map[string]*entry) {
 	tasks := map[string][]string{}
 	for _, j := range jobs {
 		if j.Array != "" {
@@ -156,6 +158,11 @@ func onTasks(jobs []batch.Job) {
 		var after []batch.Dependency
 		for _, d := range jobs[i].After {
 			of, ok := tasks[strings.TrimSuffix(d.ID, "_*")]
+			_, number, _ := strings.Cut(jobs[i].ID, "_")
+			own := strings.TrimSuffix(d.ID, "*") + number
+			if e := said[jobs[i].ID]; e != nil && strings.Contains(e.dependency, "aftercorr:"+d.ID) && slices.Contains(of, own) {
+				of = []string{own}
+			}
 			if room -= len(of); !ok || room < 0 {
 				after = append(after, d)
 				continue

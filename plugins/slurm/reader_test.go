@@ -66,7 +66,11 @@ func TestWhatJobsAsk(t *testing.T) {
 		t.Errorf("one node is Slurm's guess: %+v", j)
 	}
 	jobs := []batch.Job{{ID: "934_1", Array: "934"}, {ID: "934_2", Array: "934"}, {ID: "8", After: []batch.Dependency{{ID: "934_*", On: batch.OnEnd}, {ID: "3"}}}}
-	onTasks(jobs)
+	jobs = append(jobs, batch.Job{ID: "9_2", Array: "9", After: []batch.Dependency{{ID: "934_*", On: batch.OnSuccess}}}, batch.Job{ID: "9_3", Array: "9", After: []batch.Dependency{{ID: "934_*", On: batch.OnSuccess}}})
+	onTasks(jobs, map[string]*entry{"9_2": {dependency: "aftercorr:934_*(unfulfilled)"}, "9_3": {dependency: "aftercorr:934_*(unfulfilled)"}, "8": {dependency: "afterany:934_*(unfulfilled)"}})
+	if a, b := jobs[3].After, jobs[4].After; len(a) != 1 || a[0].ID != "934_2" || len(b) != 2 { // there is no 934_3
+		t.Errorf("%+v, %+v", a, b)
+	}
 	if a := jobs[2].After; len(a) != 3 || a[0].ID != "934_1" || a[1].ID != "934_2" || a[1].On != batch.OnEnd || a[2].ID != "3" {
 		t.Errorf("%+v", a)
 	}
@@ -152,6 +156,19 @@ func TestUserLimits(t *testing.T) {
 	(rules{}).apply(&r, nil)
 	if r.Serving != "" || r.MaxWallTime.OK {
 		t.Errorf("without accounting: %+v", r)
+	}
+}
+
+// TestSeveralReservations: of several that a job names, of which one will do, it waits for the one that
+// begins first and is not over.
+func TestSeveralReservations(t *testing.T) {
+	now := time.Unix(1795235401, 0)
+	c := cluster{reserved: records("ReservationName=over StartTime=1795230000 EndTime=1795235000 Nodes=n1 Users=u\nReservationName=late StartTime=1795239000 EndTime=1795249000 Nodes=n1 Users=u\nReservationName=soon StartTime=1795237000 EndTime=1795249000 Nodes=n1 Users=u\n")}
+	for names, want := range map[string]string{"late,soon,over": "soon", "soon,late": "soon", "late,over": "late", "late": "late", "gone,other": "gone,other"} {
+		c.jobs = []entry{*entryWith(map[byte]string{'v': names})}
+		if got := c.state(now, "c").Jobs[0].Reservation; got != want {
+			t.Errorf("%s: %q, want %q", names, got, want)
+		}
 	}
 }
 
