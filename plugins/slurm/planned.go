@@ -42,7 +42,7 @@ func (c *cluster) asPlanned(now time.Time, jobs []batch.Job, said map[string]*en
 			continue
 		}
 		beside := len(j.Within) == 0 && len(list(e.requested)) > 0 // it has the nodes that it names, and others
-		odd := beside || strings.Contains(e.features, "*") || j.Nodes > 1 && c.alike(j, e) || shares.differ(j, e) || e.sharing == "USER" || e.sharing == "TOPO" || parted[j.Queue] || ways.differ(j) ||
+		odd := beside || strings.Contains(e.features, "*") || j.Nodes != 1 && c.alike(j, e) || shares.differ(j, e) || e.sharing == "USER" || e.sharing == "TOPO" || parted[j.Queue] || ways.differ(j) ||
 			j.GPUs > 0 && slices.ContainsFunc(j.Features, func(name string) bool { return mixed[name] })
 		if at := e.plan(); odd && at.After(now) {
 			j.Eligible = j.Begin.IsZero() && len(j.After) == 0
