@@ -130,3 +130,25 @@ func TestSlurmFarComes(t *testing.T) {
 		}
 	}
 }
+
+// TestSlurmWindowMoves: a job that had no place within bf_window has one as soon as that reaches so far, in
+// a pass that keeps the places of others, and is not delayed by one that comes behind it.
+func TestSlurmWindowMoves(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0).UTC()
+	s := batch.State{Now: now, Nodes: []batch.Node{{Name: "n", CPUs: 4, Up: true}}, Queues: []batch.Queue{{Name: "p"}},
+		Jobs: []batch.Job{
+			{ID: "1", Queue: "p", Procs: 3, Started: now, Requested: 90 * time.Minute, Placed: []batch.Placement{{Node: "n", Procs: 3}}},
+			{ID: "2", Queue: "p", Procs: 4, Submitted: now, Requested: 30 * time.Minute},
+			{ID: "3", Queue: "p", Procs: 1, Submitted: now, Requested: time.Hour, Begin: now.Add(45 * time.Minute)},
+		}}
+	f := batch.Forecaster{Policy: batch.Policy{Name: "slurm", Slurm: batch.Fine(batch.Slurm{Window: time.Hour})}}
+	out, err := f.Forecast(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range out.Jobs {
+		if want := map[string]time.Duration{"2": 90 * time.Minute, "3": 2 * time.Hour}[e.ID]; e.Start.Sub(now) != want {
+			t.Errorf("%s starts %v, want %v", e.ID, e.Start.Sub(now), want)
+		}
+	}
+}
