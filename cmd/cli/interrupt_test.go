@@ -1,8 +1,10 @@
 package cli_test
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -48,6 +50,56 @@ func TestSignalsEndEverything(t *testing.T) {
 			}
 			if want := 128 + int(sig); code != want && code != notSignalled || took > 4*time.Second {
 				t.Errorf("%v, %v: exit code %d after %v, want %d", args, sig, code, took, want)
+			}
+		}
+	}
+}
+
+// TestDaemonsEndInOrder: what serves until it is told to end does so with exit code 0, whichever signal tells it, also where
+// nobody reads any more what it says.
+func TestDaemonsEndInOrder(t *testing.T) {
+	t.Parallel()
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(caught) })
+	dir := testbed.Home(t)
+	start := func(stderr io.Writer, args ...string) *exec.Cmd {
+		cmd := exec.Command("grid", args...)
+		cmd.Env, cmd.Dir, cmd.Stderr = append(os.Environ(), "HOME="+dir), dir, stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		return cmd
+	}
+	if err := start(nil, "scheduler", "init", "--file", "scheduler.toml").Wait(); err != nil {
+		t.Fatal(err)
+	}
+	settings := filepath.Join(dir, "scheduler.toml")
+	text, err := os.ReadFile(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(settings, bytes.ReplaceAll(text, []byte("127.0.0.1:6120"), []byte("127.0.0.1:0")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"scheduler", "serve", "--file", "scheduler.toml"},
+		{"agent", "run", "--lrms", "local:", "--cluster", "here", "--listen", "127.0.0.1:0"},
+		{"cache", "serve", "--dir", "cache", "--origin", "https://data.example.org/", "--listen", "127.0.0.1:0"},
+	} {
+		for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+			says, errs, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			cmd := start(errs, args...)
+			errs.Close()
+			if line, err := bufio.NewReader(says).ReadString('\n'); err != nil { // that it serves
+				t.Errorf("%v: %q %v", args, line, err)
+			}
+			says.Close()
+			if err := errors.Join(cmd.Process.Signal(sig), cmd.Wait()); err != nil {
+				t.Errorf("%v, %v: %v", args, sig, err)
 			}
 		}
 	}
