@@ -152,3 +152,39 @@ func TestSlurmWindowMoves(t *testing.T) {
 		}
 	}
 }
+
+// tenth believes that jobs with a limit of ten hours run for one.
+type tenth struct{ batch.Estimate }
+
+// Run implements batch.Belief.
+func (tenth) Run(t *batch.Task, elapsed int64) int64 {
+	if t.Limit == 36000 {
+		return max(3600, elapsed+1)
+	}
+	return max(t.Limit, elapsed+1)
+}
+
+// TestSlurmBehindAPlace: what comes free of a node early is for those behind a place on it, too, when that
+// is over, where every job has its place (bf_max_job_user is counted): of a node of four processors one
+// comes free after an hour of ten. The job that wants three has them when two others are free, as before,
+// and the one that wants all follows it.
+func TestSlurmBehindAPlace(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0).UTC()
+	s := batch.State{Now: now, Nodes: []batch.Node{{Name: "n", CPUs: 4, Up: true}}, Queues: []batch.Queue{{Name: "p"}},
+		Jobs: []batch.Job{
+			{ID: "1", Queue: "p", Procs: 2, Started: now, Requested: 2 * time.Hour, Placed: []batch.Placement{{Node: "n", Procs: 2}}},
+			{ID: "2", Queue: "p", Procs: 1, Started: now, Requested: 10 * time.Hour, Placed: []batch.Placement{{Node: "n", Procs: 1}}},
+			{ID: "3", Queue: "p", Procs: 3, Submitted: now, Requested: time.Hour},
+			{ID: "4", Queue: "p", Procs: 4, Submitted: now, Requested: time.Hour},
+		}}
+	f := batch.Forecaster{Policy: batch.Policy{Name: "slurm", Slurm: batch.Fine(batch.Slurm{MaxJobUser: 1000})}, Belief: tenth{}}
+	out, err := f.Forecast(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range out.Jobs {
+		if want := map[string]time.Duration{"3": 2 * time.Hour, "4": 3 * time.Hour}[e.ID]; e.Start.Sub(now) != want {
+			t.Errorf("%s starts %v, want %v", e.ID, e.Start.Sub(now), want)
+		}
+	}
+}
