@@ -16,6 +16,10 @@ import (
 // under way then is in the records and is looked up later, as after a crash.
 const grace = 700 * time.Millisecond
 
+// oneSign is how far apart signals are that mean one thing: timeout(1) tells the command and then
+// its process group, which the command is of.
+const oneSign = 100 * time.Millisecond
+
 // A terminated error is the cause of a context that SIGTERM or SIGHUP ended: not the
 // user at the terminal, but whoever runs the command, a batch system or systemd for
 // example, or a terminal that is no more. Nobody is there to be asked anything.
@@ -68,8 +72,16 @@ func Signals(exit func(code int)) (ctx context.Context, stop func()) {
 			return
 		}
 		select {
+		case <-time.After(oneSign):
+		case <-done:
+			return
+		}
+		for len(told) > 0 {
+			<-told
+		}
+		select {
 		case <-told:
-		case <-time.After(grace):
+		case <-time.After(grace - oneSign):
 		case <-done:
 			return
 		}
@@ -81,6 +93,10 @@ func Signals(exit func(code int)) (ctx context.Context, stop func()) {
 		cancel(nil)
 	})
 }
+
+// outlive has a daemon go on where nobody reads any more what it writes: the pipe of its log ended.
+// What it starts has the signal as ever.
+func outlive() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
 // EndedAtOnce is what is said where a command did not end by itself in time after a
 // signal: with the way on, where it may have been about jobs.

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -56,7 +58,7 @@ func TestSignalsEndEverything(t *testing.T) {
 }
 
 // TestDaemonsEndInOrder: what serves until it is told to end does so with exit code 0, whichever signal tells it, also where
-// nobody reads any more what it says.
+// timeout(1) tells it and its process group at once, and where nobody reads any more what it says.
 func TestDaemonsEndInOrder(t *testing.T) {
 	t.Parallel()
 	caught := make(chan os.Signal, 1)
@@ -82,9 +84,15 @@ func TestDaemonsEndInOrder(t *testing.T) {
 	if err := os.WriteFile(settings, bytes.ReplaceAll(text, []byte("127.0.0.1:6120"), []byte("127.0.0.1:0")), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	asked := make(chan bool, 100)
+	sick := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked <- true
+		http.Error(w, "out of order", http.StatusInternalServerError)
+	}))
+	defer sick.Close()
 	for _, args := range [][]string{
 		{"scheduler", "serve", "--file", "scheduler.toml"},
-		{"agent", "run", "--lrms", "local:", "--cluster", "here", "--listen", "127.0.0.1:0"},
+		{"agent", "run", "--lrms", "local:", "--cluster", "here", "--scheduler", sick.URL, "--start", "plain", "--token-file", "admin.token"},
 		{"cache", "serve", "--dir", "cache", "--origin", "https://data.example.org/", "--listen", "127.0.0.1:0"},
 	} {
 		for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
@@ -98,7 +106,16 @@ func TestDaemonsEndInOrder(t *testing.T) {
 				t.Errorf("%v: %q %v", args, line, err)
 			}
 			says.Close()
-			if err := errors.Join(cmd.Process.Signal(sig), cmd.Wait()); err != nil {
+			if args[0] == "agent" { // it complains to nobody, and asks again
+				for range 2 {
+					select {
+					case <-asked:
+					case <-time.After(time.Minute):
+						t.Errorf("%v: it asks nobody", args)
+					}
+				}
+			}
+			if err := errors.Join(cmd.Process.Signal(sig), cmd.Process.Signal(sig), cmd.Wait()); err != nil {
 				t.Errorf("%v, %v: %v", args, sig, err)
 			}
 		}

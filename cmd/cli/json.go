@@ -68,8 +68,9 @@ func printFile(d *deps, verb, path string) error {
 	return err
 }
 
-// serving says where a daemon listens, now that it does.
+// serving says where a daemon listens, now that it does. Whoever reads that may go.
 func serving(d *deps, verb, address, text string) {
+	outlive()
 	if !d.json {
 		say(d, d.env.Err, "%s\n", text)
 		return
