@@ -70,6 +70,12 @@ func (s *Scheduler) done(w *work, began time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mem = w.mem
+	for _, name := range w.stirred {
+		select {
+		case s.stirred <- name:
+		default: // their turn comes
+		}
+	}
 }
 
 // work is one cycle's.
@@ -86,6 +92,7 @@ type work struct {
 	log     []Entry
 	ledger  []ledgerRow
 	actions []actionRow
+	stirred []string // clusters at which jobs have begun or ended
 	opened  []bookingRow
 	closed  []closedRow
 }

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"gridbroker/plugins"
 )
@@ -15,7 +16,12 @@ import (
 // follower asks the sites about their jobs. What has changed is a message.
 type follower struct {
 	*Scheduler
-	last map[string]mark // what was told of a booking, by its request
+	last  map[string]mark   // what was told of a booking, by its request
+	early map[string]*early // by cluster: whose turn comes sooner
+}
+
+func newFollower(s *Scheduler) follower {
+	return follower{s, map[string]mark{}, map[string]*early{}}
 }
 
 // mark is what tells two states of a job at its site apart.
@@ -26,28 +32,42 @@ type mark struct {
 }
 
 func (s follower) run(ctx context.Context) error {
-	for s.pause(ctx, s.conf.StatusEvery) {
-		err := s.round(ctx, func(owner string, err error) error {
-			if ctx.Err() == nil {
-				s.log.Warn("status", "owner", owner, "error", err)
-			}
+	failed := func(owner string, err error) error {
+		if ctx.Err() == nil {
+			s.log.Warn("status", "owner", owner, "error", err)
+		}
+		return ctx.Err()
+	}
+	next := time.Now().Add(s.conf.StatusEvery)
+	for {
+		select {
+		case <-ctx.Done():
 			return ctx.Err()
-		})
-		if err != nil && ctx.Err() == nil {
+		case name := <-s.stirred:
+			s.note(name, time.Now())
+			continue
+		case <-time.After(time.Until(s.soonest(next))):
+		}
+		only := s.due(time.Now())
+		if !time.Now().Before(next) {
+			next, only = time.Now().Add(s.conf.StatusEvery), nil
+		}
+		if err := s.round(ctx, only, failed); err != nil && ctx.Err() == nil {
 			s.log.Warn("status", "error", err)
 		}
 	}
-	return ctx.Err()
 }
 
 // holdersAtOnce is of how many the credentials are read together.
 const holdersAtOnce = 200
 
-// round asks about the jobs of every owner and VO, one after the other; failed is told of
+// round asks about the jobs of every owner and VO, one after the other, at some clusters, nil: all; failed is told of
 // the owners of those of which it fails, and may end the round.
-func (s follower) round(ctx context.Context, failed func(owner string, err error) error) error {
-	all := s.atSites()
-	s.forget(all)
+func (s follower) round(ctx context.Context, only map[string]bool, failed func(owner string, err error) error) error {
+	all := s.atSites(only)
+	if only == nil {
+		s.forget(all)
+	}
 	each := slices.Collect(stretches(all, func(a, b *placed) bool { return a.by == b.by }))
 	for some := range slices.Chunk(each, holdersAtOnce) {
 		kept, err := s.kept(ctx, some)
@@ -95,6 +115,7 @@ func (s follower) forget(all []placed) {
 // placed is a job at a site, and by whose credential it is asked about.
 type placed struct {
 	by           holder
+	cluster      string
 	job, request string
 	handle       plugins.Handle
 }
@@ -126,8 +147,8 @@ func stretches(list []placed, same func(a, b *placed) bool) iter.Seq[[]placed] {
 	}
 }
 
-// atSites lists the jobs that are at sites, in the order in which they are asked about.
-func (s follower) atSites() []placed {
+// atSites lists the jobs that are at some sites, nil: at all, in the order in which they are asked about.
+func (s follower) atSites(only map[string]bool) []placed {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.mem == nil {
@@ -135,14 +156,14 @@ func (s follower) atSites() []placed {
 	}
 	jobs := make([]*Job, 0, len(s.mem.jobs))
 	for _, j := range s.mem.jobs {
-		if j.State == Sent || j.State == Running {
+		if (j.State == Sent || j.State == Running) && (only == nil || only[j.Booking.Cluster]) {
 			jobs = append(jobs, j)
 		}
 	}
 	slices.SortFunc(jobs, inTurn)
 	all := make([]placed, 0, len(jobs))
 	for _, j := range jobs {
-		all = append(all, placed{j.holder(), j.ID, j.request(), j.Handle})
+		all = append(all, placed{j.holder(), j.Booking.Cluster, j.ID, j.request(), j.Handle})
 	}
 	return all
 }
@@ -177,6 +198,7 @@ func (s follower) ask(ctx context.Context, cred authority, owner string, list []
 func (s follower) tell(ctx context.Context, jobs []placed, states []plugins.Status) error {
 	var news []*seen
 	var marks []mark
+	changed := map[string]bool{}
 	for i, st := range states {
 		if st.State == plugins.Unknown {
 			continue
@@ -184,6 +206,7 @@ func (s follower) tell(ctx context.Context, jobs []placed, states []plugins.Stat
 		is := mark{st.State, st.Native, unix(st.Started)}
 		if s.last[jobs[i].request] != is {
 			news, marks = append(news, seenOf(jobs[i].job, jobs[i].request, st)), append(marks, is)
+			changed[jobs[i].cluster] = true
 		}
 	}
 	if len(news) == 0 {
@@ -203,6 +226,9 @@ func (s follower) tell(ctx context.Context, jobs []placed, states []plugins.Stat
 	}
 	for i, v := range news {
 		s.last[v.Request] = marks[i]
+	}
+	for name := range changed {
+		s.found(name)
 	}
 	s.poke()
 	return nil

@@ -58,9 +58,9 @@ func TestJobsAreAskedAboutTogether(t *testing.T) {
 		{"ann", "", "x", "site1", Running}, {"bob", "", "x", "site2", Sent}, {"ann", "v", "x", "site1", Running}, {"ann", "v", "x", "site1", Booked}, {"bob", "", "x", "site1", Sent},
 	} {
 		id := fmt.Sprint(i + 1)
-		s.mem.jobs[id] = &Job{ID: id, Seq: int64(i), Owner: of.owner, VO: of.vo, State: of.state, Handle: plugins.Handle{Interface: of.face, Endpoint: of.at, ID: id}}
+		s.mem.jobs[id] = &Job{ID: id, Seq: int64(i), Owner: of.owner, VO: of.vo, State: of.state, Booking: &Place{Cluster: of.at}, Handle: plugins.Handle{Interface: of.face, Endpoint: of.at, ID: id}}
 	}
-	if err := (follower{s, map[string]mark{}}).round(t.Context(), func(_ string, err error) error { return err }); err != nil {
+	if err := newFollower(s).round(t.Context(), nil, func(_ string, err error) error { return err }); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"ann", "x site1: 5", "ann", "x site1: 2 7", "bob", "x site1: 3 9", "y site1: 4", "x site2: 1 6"}

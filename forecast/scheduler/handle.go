@@ -189,6 +189,9 @@ func (w news) slots(ctx context.Context, told *message) error {
 		return err
 	}
 	c.seq, c.made, c.ttl, c.stored = int64(d.Seq), d.Made, d.TTL, d.Made
+	if stirs(d) {
+		w.stirred = append(w.stirred, c.name)
+	}
 	if d.Load != nil {
 		c.load = *d.Load
 	}

@@ -101,7 +101,7 @@ func (s *Scheduler) term(ctx context.Context) error {
 	g, leading := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.cycles(leading, l) })
 	g.Go(func() error { return s.clock.until(leading) })
-	g.Go(func() error { return follower{s, map[string]mark{}}.run(leading) })
+	g.Go(func() error { return newFollower(s).run(leading) })
 	err = g.Wait()
 	if cause := context.Cause(ctx); errors.Is(cause, errLeadLost) {
 		return cause

@@ -111,10 +111,11 @@ type Scheduler struct {
 
 	inventories inventories
 
-	wake chan struct{}
-	mu   sync.Mutex
-	mem  *memory // of the leader; nil: to be read from the database
-	lead int64   // epoch while this replica leads; 0: it does not
+	wake    chan struct{}
+	stirred chan string // clusters at which jobs have begun or ended
+	mu      sync.Mutex
+	mem     *memory // of the leader; nil: to be read from the database
+	lead    int64   // epoch while this replica leads; 0: it does not
 
 	asking sync.Mutex
 	seen   *picture // what the last question about a job was answered with
@@ -122,5 +123,5 @@ type Scheduler struct {
 
 // New makes a replica. The store is migrated already.
 func New(conf Config, store *Store, open Backends, now func() time.Time, log *slog.Logger) *Scheduler {
-	return &Scheduler{conf: conf.withDefaults(), store: store, open: open, now: now, log: log, meter: newMetrics(), hub: newHub(), clock: timepiece{every: clockEvery}, wake: make(chan struct{}, 1), entrance: entrance{turn: make(chan struct{}, 1), kept: map[string]held{}}}
+	return &Scheduler{conf: conf.withDefaults(), store: store, open: open, now: now, log: log, meter: newMetrics(), hub: newHub(), clock: timepiece{every: clockEvery}, wake: make(chan struct{}, 1), stirred: make(chan string, 1000), entrance: entrance{turn: make(chan struct{}, 1), kept: map[string]held{}}}
 }

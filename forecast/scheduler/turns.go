@@ -17,13 +17,13 @@ func NewTurns(ctx context.Context, s *Scheduler) (*Turns, error) {
 		return nil, err
 	}
 	s.setLead(epoch)
-	return &Turns{s, epoch, follower{s, map[string]mark{}}}, nil
+	return &Turns{s, epoch, newFollower(s)}, nil
 }
 
 // Take is one round: the sites are asked about their jobs, a cycle plans by what
 // agents and sites have told, and what is due in the outbox is done.
 func (t *Turns) Take(ctx context.Context) (Report, error) {
-	if err := t.sites.round(ctx, func(_ string, err error) error { return err }); err != nil {
+	if err := t.sites.round(ctx, nil, func(_ string, err error) error { return err }); err != nil {
 		return Report{}, err
 	}
 	r, err := t.s.Cycle(ctx, t.epoch)

@@ -216,8 +216,8 @@ func (w *world) step(seconds int64) {
 
 // follow asks the sites, as the leader does.
 func (w *world) follow(ctx context.Context) {
-	sites := follower{w.s, map[string]mark{}} // of whom nothing is remembered
-	err := sites.round(ctx, func(_ string, err error) error {
+	sites := newFollower(w.s) // of whom nothing is remembered
+	err := sites.round(ctx, nil, func(_ string, err error) error {
 		if errors.Is(err, errDatabase) || errors.Is(err, errExpired) {
 			return nil
 		}
