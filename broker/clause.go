@@ -52,7 +52,7 @@ func (c Clause) at() string {
 
 // requirements evaluates the job's expression; only the boolean true lets a
 // resource pass. The reason names the first conjunct that is not true.
-func requirements(job *jdl.Job, res *glue.Resource, eval *classad.Evaluation) *Reason {
+func requirements(job *jdl.Job, res *glue.Resource, eval *classad.Evaluation, names *namesOf) *Reason {
 	if job.SubmitTo != "" || eval.Eval(job.Requirements, res).IsTrue() {
 		return nil
 	}
@@ -65,7 +65,7 @@ func requirements(job *jdl.Job, res *glue.Resource, eval *classad.Evaluation) *R
 			break
 		}
 	}
-	why := clauseReason(job, res, blame, v)
+	why := clauseReason(names.in(blame), res, blame, v)
 	if err := eval.Err(); err != nil && v.IsError() {
 		why.Have = Fact{Kind: Evaluation, Said: err.Error()}
 	}
@@ -78,11 +78,12 @@ func requirements(job *jdl.Job, res *glue.Resource, eval *classad.Evaluation) *R
 func requirementsFilter() Filter {
 	var of *jdl.Job
 	var eval *classad.Evaluation
+	var names *namesOf
 	reject := func(job *jdl.Job, res *glue.Resource) *Reason {
 		if of != job {
-			of, eval = job, classad.NewEvaluation(job.Ad)
+			of, eval, names = job, classad.NewEvaluation(job.Ad), &namesOf{job: job, known: map[classad.Expr][]string{}}
 		}
-		return requirements(job, res, eval)
+		return requirements(job, res, eval, names)
 	}
 	pass := func(job *jdl.Job, table *classad.Table, rows []int32) []int32 {
 		if job.SubmitTo != "" {
@@ -93,11 +94,26 @@ func requirementsFilter() Filter {
 	return Filter{Name: ByRequirements, Reject: reject, Pass: pass, Of: ofRequirements, Reads: readByRequirements}
 }
 
-func clauseReason(job *jdl.Job, res *glue.Resource, blame classad.Expr, v classad.Value) *Reason {
+// namesOf remembers the references of a job's clauses, which are the same for every resource.
+type namesOf struct {
+	job   *jdl.Job
+	known map[classad.Expr][]string
+}
+
+func (n *namesOf) in(e classad.Expr) []string {
+	names, ok := n.known[e]
+	if !ok {
+		names = references(n.job, e)
+		n.known[e] = names
+	}
+	return names
+}
+
+func clauseReason(names []string, res *glue.Resource, blame classad.Expr, v classad.Value) *Reason {
 	c := newClause(blame)
 	why := &Reason{Want: Fact{Kind: ExpressionHolding, Name: c.Text}, Have: Fact{Kind: ValueOf, Verdict: verdictOf(v)}, Clause: &c, Unknown: v.IsUndefined()}
 	var have []Published
-	for _, name := range references(job, blame) {
+	for _, name := range names {
 		got, ok := res.Lookup(name)
 		have = append(have, Published{name, got, ok})
 		why.Temporary = why.Temporary || isState(name)

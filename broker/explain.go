@@ -168,14 +168,10 @@ func (m *Match) verdicts() []judged {
 		return nil
 	}
 	var cs []judged
-	var first *classad.Program
+	none := classad.Compile(&classad.Literal{}, m.Job.Ad, m.table)
 	for _, e := range classad.Conjuncts(m.Job.Requirements) {
 		c := judged{Clause: newClause(e), names: references(m.Job, e), values: make([]classad.Value, len(m.Resources))}
-		program := classad.Compile(e, m.Job.Ad, m.table)
-		if first == nil {
-			first = program
-		}
-		program.Share(first)
+		program := none.Beside(e)
 		for row := range m.Resources {
 			c.values[row] = program.Eval(row)
 		}

@@ -14,8 +14,14 @@ type Program struct {
 	parts []part // the operands of the && at the top
 	order []int  // of parts, cheapest first
 	plain bool   // evaluate every row with the reference evaluator
-	spent *int   // steps of the reference evaluator, of whole rows
-	ev    *evaluator
+	*account
+	ev *evaluator
+}
+
+// account is what programs of one job have cost together.
+type account struct {
+	spent int // steps of the reference evaluator, of whole rows, and of code that gave a row up
+	nodes int // compiled
 }
 
 // part is one conjunct.
@@ -35,6 +41,7 @@ const (
 	maxInner = 100    // attributes inlined, one inside the other
 	heavy    = 1000   // steps of the reference evaluator in one row
 	maxSpent = 20 * maxSteps
+	maxTotal = 10 * maxNodes // compiled, of all programs of an account
 )
 
 // Compile compiles an expression of self, which may be nil, against the rows
@@ -43,8 +50,18 @@ func Compile(e Expr, self *Ad, t *Table) *Program {
 	if self == nil {
 		self = NewAd()
 	}
-	p := &Program{expr: e, self: self, table: t, spent: new(int), ev: newEvaluator(nil)}
+	return compile(e, self, t, new(account))
+}
+
+// Beside compiles another expression of the same record against the same rows. What it costs counts together with what p does.
+func (p *Program) Beside(e Expr) *Program { return compile(e, p.self, p.table, p.account) }
+
+func compile(e Expr, self *Ad, t *Table, a *account) *Program {
+	p := &Program{expr: e, self: self, table: t, account: a, ev: newEvaluator(nil)}
 	c := compiler{p: p}
+	if a.nodes > maxTotal {
+		c.nodes = maxNodes // nothing more
+	}
 	p.code = c.expr(e)
 	for _, x := range Conjuncts(e) {
 		k := p.code
@@ -53,6 +70,7 @@ func Compile(e Expr, self *Ad, t *Table) *Program {
 		}
 		p.parts = append(p.parts, part{expr: x, code: k, filter: c.filter(x, k)})
 	}
+	a.nodes += c.nodes
 	p.plain = c.over || p.code.cost.steps > maxSteps-2*heavy
 	p.order = make([]int, len(p.parts))
 	for i := range p.order {
@@ -61,9 +79,6 @@ func Compile(e Expr, self *Ad, t *Table) *Program {
 	slices.SortStableFunc(p.order, func(i, j int) int { return p.parts[i].code.cost.work - p.parts[j].code.cost.work })
 	return p
 }
-
-// Share has the program's steps count together with those of another one.
-func (p *Program) Share(with *Program) { p.spent = with.spent }
 
 // Eval evaluates the expression for one row.
 func (p *Program) Eval(row int) Value {
@@ -79,14 +94,14 @@ func (p *Program) Eval(row int) Value {
 }
 
 // wasted reports whether the expression has had all that it may cost.
-func (p *Program) wasted() bool { return *p.spent > maxSpent }
+func (p *Program) wasted() bool { return p.spent > maxSpent }
 
 // tooHeavy reports whether a row is for the reference evaluator, and counts what has been done for it.
 func (p *Program) tooHeavy() bool {
 	if p.ev.steps <= heavy && !p.ev.over {
 		return false
 	}
-	*p.spent += costOf(p.ev)
+	p.spent += costOf(p.ev)
 	return true
 }
 
@@ -101,7 +116,7 @@ func (p *Program) referenceOf(e Expr, row int) Value {
 	ev := newEvaluator(nil)
 	ev.searches = p.ev.searches
 	v := ev.run(e, matchScope(p.self, p.table.rows[row]))
-	*p.spent += costOf(ev)
+	p.spent += costOf(ev)
 	return v
 }
 
