@@ -302,6 +302,9 @@ func (e *NoMatchError) Reason() string {
 	if n == 0 {
 		return "no resource to choose from: no source published any"
 	}
+	if e.Tried() && e.why.worst.Rejected == n {
+		return fmt.Sprintf("it was tried at every resource that there is (%d)", n)
+	}
 	said := fmt.Sprintf("none of %d resources matches; most fail on %s (%d)", n, e.why.worst.Name, e.why.worst.Rejected)
 	for _, l := range environmentLines(e.why.match) {
 		said += "; " + l.String()

@@ -33,7 +33,7 @@ func TestNowhereToRetryKeepsTheEnd(t *testing.T) {
 	os := submit(t, b, []*glue.Resource{site("a")}, set(stored(t, `Executable = "/bin/true"; RetryCount = 3;`)))
 	wait(t, b, os, site("a"))
 	o := os[0]
-	if o.State != plugins.Failed || !strings.HasPrefix(o.Reason, "node died; nowhere else to try it: ") || o.Handle.ID == "" || *o.ExitCode != 9 || o.Host != "n7" || o.Retries != 0 {
+	if o.State != plugins.Failed || o.Reason != "node died; nowhere else to try it: it was tried at every resource that there is (1)" || o.Handle.ID == "" || *o.ExitCode != 9 || o.Host != "n7" || o.Retries != 0 {
 		t.Errorf("%+v", o.Record)
 	}
 }

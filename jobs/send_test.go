@@ -250,7 +250,7 @@ func TestRetries(t *testing.T) {
 
 	rs = submit(t, b, found[:2], set(stored(t, `Executable = "/bin/true"; RetryCount = 9;`)))
 	wait(t, b, rs, found[:2]...)
-	if r := rs[0]; r.State != plugins.Failed || len(r.Tried) != 2 || !strings.Contains(r.Reason, "none of 2 resources matches") {
+	if r := rs[0]; r.State != plugins.Failed || len(r.Tried) != 2 || !strings.Contains(r.Reason, "it was tried at every resource that there is (2)") {
 		t.Errorf("%+v", r)
 	}
 }

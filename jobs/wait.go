@@ -348,8 +348,16 @@ func (f *following) nowhere(ctx context.Context, os []*Outcome, placed map[strin
 		case r.State == plugins.Intended:
 			return Unmatched{Why: p.err.Error(), Hope: hope[p.match], Patience: f.patience, Expiry: job[r.ID].job.Expiry, Next: lookAgain}
 		case r.State == plugins.Failed || r.State == plugins.Lost || r.State == plugins.Done:
-			return NotRetried{Why: p.err.Error()}
+			return NotRetried{Why: reasonOf(p.err)}
 		}
 		return nil
 	})
+}
+
+// reasonOf is why a job has no place, without its name.
+func reasonOf(err error) string {
+	if none, ok := errors.AsType[*broker.NoMatchError](err); ok {
+		return none.Reason()
+	}
+	return err.Error()
 }
