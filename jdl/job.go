@@ -1,13 +1,10 @@
 package jdl
 
 import (
-	"fmt"
-	"io"
 	"os"
 	"path"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"gridbroker/jdl/classad"
@@ -114,29 +111,6 @@ func (f InputFile) Size() int64 {
 		return 0
 	}
 	return info.Size()
-}
-
-// Open opens a file of this machine, or one that the broker makes, and tells
-// its size in bytes. The caller closes it. What has come to be no regular file
-// since the description was read is an error: a pipe would never open, a device
-// never end.
-func (f InputFile) Open() (io.ReadCloser, int64, error) {
-	if f.Text != "" {
-		return io.NopCloser(strings.NewReader(f.Text)), int64(len(f.Text)), nil
-	}
-	in, err := os.OpenFile(f.Path(), os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, 0, err
-	}
-	info, err := in.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is no regular file any more", f.Path())
-	}
-	if err != nil {
-		in.Close()
-		return nil, 0, err
-	}
-	return in, info.Size(), nil
 }
 
 // Path is the file's path on this machine; meaningless for what IsURL.

@@ -361,7 +361,7 @@ func warnDOS(r *jobReader, attr string, f InputFile) {
 	if info, err := fs.Stat(r.cfg.root, name); err != nil || !info.Mode().IsRegular() {
 		return
 	}
-	begin, err := readBegin(r.cfg.root, name, 256)
+	begin, err := readBegin(fileOf(r.cfg.root, name), 256)
 	if err != nil {
 		return
 	}

@@ -3,7 +3,6 @@ package jdl
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"slices"
@@ -66,48 +65,9 @@ func (n *Nearby) Read(name string) ([]byte, error) {
 		case info.Size() > maxNodeFile:
 			return nil, fmt.Errorf("it is longer than %d MB", maxNodeFile>>20)
 		}
-		return readFile(n.cfg.root, rel)
+		return readFile(fileOf(n.cfg.root, rel))
 	}
 	return nil, cause(first)
-}
-
-// fileWait is how long a file may take: what says that it is one may be a source of the kernel's, which has nothing to say yet.
-const fileWait = 10 * time.Second
-
-var errSilent = fmt.Errorf("nothing came of it for %v", fileWait)
-
-// readFile is the text of a file of at most 16 MB, whatever it says of its size.
-func readFile(root fs.FS, rel string) ([]byte, error) {
-	text, err := readBegin(root, rel, maxNodeFile+1)
-	if err == nil && len(text) > maxNodeFile {
-		err = fmt.Errorf("it is longer than %d MB", maxNodeFile>>20)
-	}
-	return text, err
-}
-
-// readBegin is the beginning of a file, of so many bytes at most.
-func readBegin(root fs.FS, rel string, most int64) ([]byte, error) {
-	type begun struct {
-		text []byte
-		err  error
-	}
-	done := make(chan begun, 1)
-	go func() {
-		f, err := root.Open(rel)
-		if err != nil {
-			done <- begun{nil, cause(err)}
-			return
-		}
-		defer f.Close()
-		text, err := io.ReadAll(io.LimitReader(f, most))
-		done <- begun{text, cause(err)}
-	}()
-	select {
-	case b := <-done:
-		return b.text, b.err
-	case <-time.After(fileWait):
-		return nil, errSilent
-	}
 }
 
 // Path is the absolute path of a file by its name.

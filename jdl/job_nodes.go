@@ -245,7 +245,7 @@ func nodeFile(r *jobReader, n node, name string, pos classad.Pos) (*jobReader, e
 	if info.Size() > maxNodeFile || !info.Mode().IsRegular() {
 		return nil, fail("%s is not a description", name)
 	}
-	src, err := readFile(r.cfg.root, rel)
+	src, err := readFile(fileOf(r.cfg.root, rel))
 	if err != nil {
 		return nil, fail("%s: %v", name, err)
 	}

@@ -24,4 +24,16 @@ func TestFilesOfTheKernel(t *testing.T) {
 			t.Errorf("%s: exit code %d after %v\n%s", name, h.code, h.took, h.errs)
 		}
 	}
+	// Submitted, they end no sooner than the disk is full, or what waits for them.
+	v.write("in.jdl", `Executable = "/bin/true"; InputSandbox = {"/proc/self/pagemap"};`)
+	h := v.grid(0, "submit", "--info", "local:", "in.jdl")
+	h.errs += h.out
+	v.boundedBy(h, "/proc/", 60<<20)
+	if h.code != 1 || !strings.Contains(h.errs, "input file pagemap: /proc/self/pagemap: ") {
+		t.Errorf("exit code %d after %v\n%s", h.code, h.took, h.errs)
+	}
+	h = v.grid(0, "run", "--info", "local:", "--in", "/proc/version", "--", "cat", "version")
+	if want, err := os.ReadFile("/proc/version"); err != nil || h.out != string(want) {
+		t.Errorf("exit code %d: %q for %q %v\n%s", h.code, h.out, want, err, h.errs)
+	}
 }
