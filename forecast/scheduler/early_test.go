@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"path/filepath"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,12 +16,29 @@ import (
 // turning is a site whose job is in some state, and that counts the looks at it.
 type turning struct {
 	plugins.Submitter
+	mu    sync.Mutex
 	state plugins.State
 	looks int
 }
 
+// turn puts the job into a state.
+func (s *turning) turn(state plugins.State) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state = state
+}
+
+// looked is how often the site has been looked at.
+func (s *turning) looked() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.looks
+}
+
 // Status implements plugins.Submitter.
 func (s *turning) Status(_ context.Context, hs []plugins.Handle) []plugins.Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.looks++
 	list := make([]plugins.Status, len(hs))
 	for i := range list {
@@ -54,22 +72,23 @@ func TestStirredClustersAreLookedAtAtOnce(t *testing.T) {
 		go func() { over <- newFollower(s).run(ctx) }()
 		stir := func(name string, state plugins.State, wait time.Duration, looks int) {
 			t.Helper()
-			site.state = state
+			site.turn(state)
 			s.stirred <- name
 			time.Sleep(wait)
-			if synctest.Wait(); site.looks != looks {
-				t.Errorf("%d looks, want %d", site.looks, looks)
+			synctest.Wait()
+			if n := site.looked(); n != looks {
+				t.Errorf("%d looks, want %d", n, looks)
 			}
 		}
 		stir("c", plugins.Running, 100*time.Millisecond, 1)
 		stir("other", plugins.Done, 2*time.Second, 1)
 		stir("c", plugins.Done, 100*time.Millisecond, 2)
-		before := site.looks
+		before := site.looked()
 		for range 3600 {
 			s.stirred <- "c"
 			time.Sleep(time.Second)
 		}
-		if n := site.looks - before; n > 14 {
+		if n := site.looked() - before; n > 14 {
 			t.Errorf("%d looks in an hour in which nothing happened to our jobs", n)
 		}
 		cancel()
