@@ -45,7 +45,7 @@ func TestEndlessLogs(t *testing.T) {
 	t.Run("computing element", func(t *testing.T) {
 		t.Parallel()
 		ce := newRogueCE(t)
-		ce.file("job.jdl", `JobType = "parametric"; Parameters = 12; Executable = "/bin/true"; RetryCount = 0;`)
+		ce.file("job.jdl", `JobType = "parametric"; Parameters = 3; Executable = "/bin/true"; RetryCount = 0;`)
 		ce.submitted()
 		page := strings.Repeat(strings.Repeat("x", 99)+"\n", 150_000)
 		ce.turns(func(w http.ResponseWriter, r *http.Request, _ string) bool {
@@ -57,10 +57,10 @@ func TestEndlessLogs(t *testing.T) {
 		})
 		h := ce.grid(0, "log", "--all", "--json")
 		ce.bounded(h, "")
-		if strings.Count(h.out, said) != 11 {
+		if strings.Count(h.out, said) != 2 {
 			t.Errorf("%d, %d bytes", h.code, len(h.out))
 		}
-		if h = ce.grid(0, "log", "--all"); len(h.out) < 12*len(page) {
+		if h = ce.grid(0, "log", "--all"); len(h.out) < 3*len(page) {
 			t.Errorf("%d, %d bytes\n%.300s", h.code, len(h.out), h.errs)
 		}
 		ce.boundedBy(h, "", harmMemory)
