@@ -42,15 +42,7 @@ func TestStretches(t *testing.T) {
 // TestPanelsKeepApart: the small figures of six policies lie below each other, whatever the size asked for.
 func TestPanelsKeepApart(t *testing.T) {
 	f := figures{trace: "t.swf", load: 1, format: "svg", size: figureSize{8, 6}}
-	for _, name := range []string{"fcfs", "easy", "conservative", "easy-sjbf", "maui", "slurm"} {
-		s := batch.NewSummary(4)
-		s.Add(batch.Start{Task: batch.Task{ID: 1, Run: 90, Limit: 90, Procs: 2}})
-		f.runs = append(f.runs, &queueRun{Policy: name, Makespan: s.Makespan(), Utilisation: s.Utilisation(), All: s.Total(), Classes: s.Classes(), summary: s})
-	}
-	dir := t.TempDir()
-	if err := f.save(dir); err != nil {
-		t.Fatal(err)
-	}
+	dir := drawn(t, &f, []string{"fcfs", "easy", "conservative", "easy-sjbf", "maui", "slurm"})
 	svg, err := os.ReadFile(filepath.Join(dir, "utilisation.svg"))
 	if err != nil {
 		t.Fatal(err)
@@ -75,15 +67,7 @@ func TestPanelsKeepApart(t *testing.T) {
 // within the figure: a title that is long, too.
 func TestTextsFit(t *testing.T) {
 	f := figures{trace: "a-trace-of-a-cluster-with-a-long-name-1996-2.1-cln.swf.gz", load: 0.8, format: "svg", size: figureSize{12, 9}}
-	for _, name := range []string{"conservative", "m&m <i>"} {
-		s := batch.NewSummary(4)
-		s.Add(batch.Start{Task: batch.Task{ID: 1, Run: 90, Limit: 90, Procs: 2}})
-		f.runs = append(f.runs, &queueRun{Policy: name, Makespan: s.Makespan(), Utilisation: s.Utilisation(), All: s.Total(), Classes: s.Classes(), summary: s})
-	}
-	dir := t.TempDir()
-	if err := f.save(dir); err != nil {
-		t.Fatal(err)
-	}
+	dir := drawn(t, &f, []string{"conservative", "m&m <i>"})
 	for _, name := range []string{"waits", "widths", "utilisation", "policies"} {
 		svg, err := os.ReadFile(filepath.Join(dir, name+".svg"))
 		if err != nil {
@@ -114,4 +98,19 @@ func TestTextsFit(t *testing.T) {
 			}
 		}
 	}
+}
+
+// drawn is the directory with the figures of policies under which one and the same job ran.
+func drawn(t *testing.T, f *figures, policies []string) (dir string) {
+	t.Helper()
+	for _, name := range policies {
+		s := batch.NewSummary(4)
+		s.Add(batch.Start{Task: batch.Task{ID: 1, Run: 90, Limit: 90, Procs: 2}})
+		f.runs = append(f.runs, &queueRun{Policy: name, Makespan: s.Makespan(), Utilisation: s.Utilisation(), All: s.Total(), Classes: s.Classes(), summary: s})
+	}
+	dir = t.TempDir()
+	if err := f.save(dir); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }

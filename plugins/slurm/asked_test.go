@@ -199,15 +199,7 @@ func TestWholeCores(t *testing.T) {
 		"263": "10 procs 0 nodes each 2 starts 3589",
 		"264": "1 procs 1 nodes begins 3592 starts 3592", // also of a partition whose cores have one thread
 	}
-	f := batch.Forecaster{Policy: batch.Policy{Name: "slurm", Slurm: batch.Slurm{Interval: 3e9, Window: 336 * 3600e9, MaxJobTest: 5000}}}
-	out, err := f.Forecast(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	starts := map[string]int{}
-	for _, e := range out.Jobs {
-		starts[e.ID] = int(e.Start.Sub(s.Now).Seconds())
-	}
+	_, starts := foretold(t, s)
 	for _, j := range s.Jobs {
 		if got := fmt.Sprint(told(s.Now, j), " starts ", starts[j.ID]); j.Started.IsZero() && got != want[j.ID] {
 			t.Errorf("%s: %s, want %s", j.ID, got, want[j.ID])

@@ -32,15 +32,7 @@ func TestSpread(t *testing.T) {
 		"160": {"24 procs 3 nodes", 1787},             // -p long,short -N3, of which long lets jobs have two. Slurm's plan
 		"161": {"1 procs 1 nodes", 1187},              // of a partition that is DRAIN
 	}
-	f := batch.Forecaster{Policy: batch.Policy{Name: "slurm", Slurm: batch.Slurm{Interval: 3e9, Window: 336 * 3600e9, MaxJobTest: 5000}}}
-	out, err := f.Forecast(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	starts := map[string]int{}
-	for _, e := range out.Jobs {
-		starts[e.ID] = int(e.Start.Sub(s.Now).Seconds())
-	}
+	out, starts := foretold(t, s)
 	for _, j := range s.Jobs {
 		w, ok := want[j.ID]
 		if !ok {
@@ -99,4 +91,19 @@ func TestTasksStayWhole(t *testing.T) {
 	if c.remember(&j, 0); j.Each != 3 || j.Nodes != 0 {
 		t.Errorf("%+v", j)
 	}
+}
+
+// foretold is what a Slurm does that looks at all jobs every three seconds, and when each starts, in seconds from now.
+func foretold(t *testing.T, s batch.State) (out *batch.Forecast, starts map[string]int) {
+	t.Helper()
+	f := batch.Forecaster{Policy: batch.Policy{Name: "slurm", Slurm: batch.Slurm{Interval: 3e9, Window: 336 * 3600e9, MaxJobTest: 5000}}}
+	out, err := f.Forecast(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	starts = map[string]int{}
+	for _, e := range out.Jobs {
+		starts[e.ID] = int(e.Start.Sub(s.Now).Seconds())
+	}
+	return out, starts
 }
