@@ -202,13 +202,13 @@ func printAdopted(d *deps, f adoptOptions, got *jobs.Adopted) error {
 	if f.dryRun {
 		did = "would be adopted"
 	}
-	say(d, d.env.Err, "grid: %s %s; %d known already", counted(len(got.Jobs), "job"), did, got.Known)
+	text := fmt.Sprintf("%s %s; %d known already", counted(len(got.Jobs), "job"), did, got.Known)
 	if got.Foreign > 0 {
-		say(d, d.env.Err, "; %d not sent by grid (--all)", got.Foreign)
+		text += fmt.Sprintf("; %d not sent by grid (--all)", got.Foreign)
 	}
 	if got.Unread > 0 {
-		say(d, d.env.Err, "; %d whose state cannot be read", got.Unread)
+		text += fmt.Sprintf("; %d whose state cannot be read", got.Unread)
 	}
-	say(d, d.env.Err, "\n")
+	sayErr(d, "%s", text)
 	return nil
 }
