@@ -2,7 +2,6 @@ package credential
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"net"
 	"net/netip"
@@ -64,14 +63,14 @@ func alternate(found []netip.Addr) []netip.Addr {
 
 // first tries some places, and is the connection to the one that lets us in first. Where none does, what one said of certificates tells more than
 // that another is not there.
-func first(ctx context.Context, places []string, try func(ctx context.Context, place string) (*tls.Conn, error)) (*tls.Conn, error) {
+func first(ctx context.Context, places []string, try func(ctx context.Context, place string) (*Conn, error)) (*Conn, error) {
 	if len(places) == 1 {
 		return try(ctx, places[0])
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	type outcome struct {
-		c   *tls.Conn
+		c   *Conn
 		err error
 	}
 	came := make(chan outcome, len(places))

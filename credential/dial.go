@@ -11,8 +11,22 @@ import (
 // handshakeTime bounds one TLS handshake.
 const handshakeTime = 10 * time.Second
 
-// Conn is a TLS connection whose failing writes give the server's reason.
-type Conn struct{ *tls.Conn }
+// Conn is a TLS connection whose failing writes give the server's reason. A server whose records bring
+// next to nothing is read no further.
+type Conn struct {
+	*tls.Conn
+	below *lean
+}
+
+// Read implements net.Conn.
+func (c *Conn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.below.brought.Add(int64(n))
+	return n, err
+}
+
+// NetConn is the connection below TLS.
+func (c *Conn) NetConn() net.Conn { return c.below.Conn }
 
 // Write implements net.Conn.
 func (c *Conn) Write(b []byte) (int, error) {

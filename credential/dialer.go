@@ -124,7 +124,7 @@ func (d *Dialer) once(ctx context.Context, network, addr string, cfg *tls.Config
 	if err != nil {
 		return nil, err
 	}
-	c, err := first(ctx, places, func(ctx context.Context, place string) (*tls.Conn, error) { return d.attempt(ctx, network, place, cfg) })
+	c, err := first(ctx, places, func(ctx context.Context, place string) (*Conn, error) { return d.attempt(ctx, network, place, cfg) })
 	if err != nil {
 		return nil, err
 	}
@@ -134,11 +134,11 @@ func (d *Dialer) once(ctx context.Context, network, addr string, cfg *tls.Config
 			return nil, err
 		}
 	}
-	return &Conn{c}, nil
+	return c, nil
 }
 
 // attempt connects to one address, and agrees on TLS.
-func (d *Dialer) attempt(ctx context.Context, network, addr string, cfg *tls.Config) (*tls.Conn, error) {
+func (d *Dialer) attempt(ctx context.Context, network, addr string, cfg *tls.Config) (*Conn, error) {
 	nd := net.Dialer{}
 	if d.Control != nil {
 		nd.ControlContext = func(ctx context.Context, _, address string, _ syscall.RawConn) error { return d.Control(ctx, address) }
@@ -157,12 +157,13 @@ func (d *Dialer) attempt(ctx context.Context, network, addr string, cfg *tls.Con
 			return nil, err
 		}
 	}
-	c := tls.Client(below, cfg)
+	counted := &lean{Conn: below}
+	c := tls.Client(counted, cfg)
 	if err := c.HandshakeContext(ctx); err != nil {
 		_ = raw.Close() // the handshake's error says it all
 		return nil, err
 	}
-	return c, nil
+	return &Conn{c, counted}, nil
 }
 
 // spoilt reports whether a handshake failed in a way that another attempt may

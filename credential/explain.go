@@ -43,7 +43,11 @@ func explainTLS(e *voms.ServerError) *Finding {
 // explainServer explains why we do not believe the server.
 func explainServer(t *Trust, host string, err error) *Finding {
 	if e, ok := errors.AsType[x509.HostnameError](err); ok {
-		names := strings.Join(e.Certificate.DNSNames, ", ")
+		few := e.Certificate.DNSNames[:min(len(e.Certificate.DNSNames), 10)]
+		names := strings.Join(few, ", ")
+		if more := len(e.Certificate.DNSNames) - len(few); more > 0 {
+			names += fmt.Sprintf(" and %d more", more)
+		}
 		if names == "" {
 			names = "no DNS name at all (its subject is " + subjectDN(e.Certificate) + ")"
 		}

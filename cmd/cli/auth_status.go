@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gridbroker/credential"
+	"gridbroker/foreign"
 )
 
 // authStatus is what "auth status" tells.
@@ -224,7 +225,7 @@ func writeFindings(d *deps, fs []credential.Finding) {
 		}
 		sayOut(d, "%s %s %s", styled(d, colours[f.Severity], fmt.Sprintf("%-8s", f.Severity)), what, styled(d, dim, "["+f.ID+"]"))
 		if f.Why != "" {
-			sayOut(d, "         %s", f.Why)
+			sayOut(d, "         %s", foreign.Message(f.Why))
 		}
 		if f.Mend != "" {
 			sayOut(d, "         %s %s", styled(d, bold, "mend:"), f.Mend)
