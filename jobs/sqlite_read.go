@@ -67,7 +67,7 @@ func (q Query) where() (string, []any) {
 		}
 	}
 	if q.Live {
-		where = append(where, "state NOT IN ('done', 'failed', 'cancelled', 'lost')")
+		where = append(where, liveOnes)
 	}
 	if !q.Since.IsZero() {
 		where, args = append(where, "created >= ?"), append(args, q.Since.UnixMilli())
@@ -83,6 +83,11 @@ func (q Query) where() (string, []any) {
 	}
 	return strings.Join(where, " AND "), args
 }
+
+// liveOnes is the condition for the jobs that have not ended, whatever their states are called: those between the final
+// ones in the order of the index. So the ended ones, of which there may be many more, are not even looked at.
+const liveOnes = `id IN (SELECT id FROM jobs WHERE state < 'cancelled' OR state > 'cancelled' AND state < 'done'
+	OR state > 'done' AND state < 'failed' OR state > 'failed' AND state < 'lost' OR state > 'lost')`
 
 // ofGroup is the condition for the jobs of a group. The index of groups is used where it is said that there is one.
 const ofGroup = "parent = ? AND parent <> ''"

@@ -159,19 +159,33 @@ func openJobs(ctx context.Context, d *deps, p planning, sel selection, n needs) 
 // selected are the jobs that a verb is about; what takes long is shown until the
 // session is closed.
 func (s *session) selected(ctx context.Context, d *deps, sel selection) ([]*jobs.Outcome, error) {
+	asks := sel.asks() && !s.copied
+	if asks && sel.many() {
+		s.showProgress(d)
+		rs, err := refreshedMany(ctx, d, s, sel)
+		if err != nil {
+			return nil, err
+		}
+		return rs, confirm(d, sel.verb, sel, false, len(rs))
+	}
 	rs, err := selectJobs(ctx, d, s.jobs.Store, sel.ids, sel, sel.live)
 	if err != nil {
 		return nil, err
 	}
-	var stop func()
-	s.jobs.Progress, stop = showProgress(d)
-	s.ending = append(s.ending, stop)
-	if sel.asks() && !s.copied {
+	s.showProgress(d)
+	if asks {
 		if rs, err = refreshed(ctx, d, s, rs, sel); err != nil {
 			return nil, err
 		}
 	}
 	return rs, confirm(d, sel.verb, sel, len(sel.ids) > 0, len(rs))
+}
+
+// showProgress shows what takes long until the session is closed.
+func (s *session) showProgress(d *deps) {
+	var stop func()
+	s.jobs.Progress, stop = showProgress(d)
+	s.ending = append(s.ending, stop)
 }
 
 // recordDocument is a job in JSON.

@@ -240,12 +240,37 @@ func nowOnly(ctx context.Context, rs []*jobs.Outcome, choose *chooser) ([]*jobs.
 	return keep, err
 }
 
+// many reports whether jobs that have ended are among those that the flags describe, and nothing but
+// the records' own columns says which.
+func (s *selection) many() bool {
+	return len(s.ids) == 0 && s.given() && s.name+s.site+s.group == ""
+}
+
+// refreshedMany is refreshed of all jobs that the records' columns choose.
+func refreshedMany(ctx context.Context, d *deps, s *session, sel selection) ([]*jobs.Outcome, error) {
+	q, err := sel.query(d.env.Now())
+	if err != nil {
+		return nil, usageError(err)
+	}
+	rs, err := s.jobs.RefreshAll(ctx, q)
+	if err := sayDamaged(d, err); err != nil {
+		return nil, err
+	}
+	return asNow(ctx, d, rs, sel)
+}
+
 // refreshed asks the back-ends about the jobs, and then keeps those that are
-// as the user described them. Errors of the others are reported here.
+// as the user described them.
 func refreshed(ctx context.Context, d *deps, s *session, rs []*jobs.Outcome, sel selection) ([]*jobs.Outcome, error) {
 	if err := s.jobs.Refresh(ctx, rs); err != nil {
 		return nil, err
 	}
+	return asNow(ctx, d, rs, sel)
+}
+
+// asNow keeps the jobs that are as the user described them, now that back-ends have been asked. Errors of the others
+// are reported here.
+func asNow(ctx context.Context, d *deps, rs []*jobs.Outcome, sel selection) ([]*jobs.Outcome, error) {
 	wanted, err := parseStates(sel.states)
 	if err != nil {
 		return nil, err
