@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-
-	"gridbroker/plugins"
 )
 
 // A list makes A-REX read the files of every job of ours that it remembers, long
@@ -135,7 +133,8 @@ var internal = map[string]struct{ state, pending string }{
 	"DELETED":   {"WIPED", "WIPED"},
 }
 
-// state is what the list would say of one job; "" where there is none.
+// state is what the list would say of one job, or the grid manager's own word where that is none that is known;
+// "" where there is none.
 func (c looker) state(ctx context.Context, id string) (string, error) {
 	text, err := c.diagnose(ctx, "status", id, "status", maxDiag)
 	if err != nil {
@@ -146,8 +145,8 @@ func (c looker) state(ctx context.Context, id string) (string, error) {
 	switch {
 	case word == "":
 		return "", nil
-	case !ok:
-		return "", c.fail(plugins.Unavailable, "status", "job "+id+" is in a state that is not known: "+word, errMalformed)
+	case !ok: // this job's state alone is unknown, as one of the list is
+		return word, nil
 	case pending:
 		return known.pending, nil
 	case word != "FINISHED":

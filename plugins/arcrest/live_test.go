@@ -13,9 +13,9 @@ import (
 	"gridbroker/testdata/testbed"
 )
 
-// remembering is an A-REX with three jobs of ours and some old ones.
+// remembering is an A-REX with four jobs of ours and some old ones.
 func remembering(t *testing.T, old int) *fake {
-	words := map[string][2]string{"job1": {"RUNNING", "INLRMS"}, "job2": {"PREPARED", "PENDING:PREPARING"}, "job3": {"FAILED", "FINISHED"}}
+	words := map[string][2]string{"job1": {"RUNNING", "INLRMS"}, "job2": {"PREPARED", "PENDING:PREPARING"}, "job3": {"FAILED", "FINISHED"}, "job4": {"DREAMING", "DREAMING"}}
 	return newFake(t, func(w http.ResponseWriter, r *http.Request, body string) bool {
 		part := strings.Split(r.URL.Path, "/")
 		switch {
@@ -50,13 +50,13 @@ func TestLongLists(t *testing.T) {
 	for _, c := range []struct{ old, lists int }{{1000, 2}, {0, 4}} {
 		f := remembering(t, c.old)
 		dir, now := t.TempDir(), time.Now()
-		want := []plugins.State{plugins.Running, plugins.Queued, plugins.Failed}
+		want := []plugins.State{plugins.Running, plugins.Queued, plugins.Failed, plugins.Unknown} // an unknown one is not the others' matter
 		for i, wait := range []time.Duration{0, time.Minute, time.Minute, -10 * time.Minute} {
 			now = now.Add(wait)
 			b := f.backend(t) // as another command would
 			b.o.StateDir, b.o.Now = dir, func() time.Time { return now }
 			var hs []plugins.Handle
-			for _, id := range []string{"job1", "job2", "job3"} {
+			for _, id := range []string{"job1", "job2", "job3", "job4"} {
 				hs = append(hs, plugins.Handle{Endpoint: f.url(), ID: id})
 			}
 			for k, st := range b.Status(t.Context(), hs) {
