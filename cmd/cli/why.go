@@ -53,6 +53,11 @@ func printWhy(ctx context.Context, d *deps, s *session, rs []*jobs.Outcome) erro
 		doc.Jobs = append(doc.Jobs, whyJob{r.ID, slices.Concat(reasons(d, s, r), theirReasons(ctx, s, r), adviser.advice(ctx, r))})
 	}
 	if d.json {
+		for _, j := range doc.Jobs {
+			for i, text := range j.Why {
+				j.Why[i] = plainly(text)
+			}
+		}
 		return printJSON(d, "why", doc)
 	}
 	for i, j := range doc.Jobs {
@@ -91,7 +96,7 @@ func reasons(d *deps, s *session, o *jobs.Outcome) []string {
 		add("It is being sent to %s since %s, with its input files.", o.At, ago(d, o.Sent))
 	case o.State == plugins.Submitting:
 		add("A request for it went to %s %s, and no answer came: nobody knows yet whether it arrived.", o.At, ago(d, o.Sent)+" ago")
-		add("It is looked up there until that is sure, and sent nowhere else meanwhile: grid status %s.", o.ID)
+		add("It is looked up there until that is sure, and sent nowhere else meanwhile: %s.", typed("status", o.ID))
 	case o.Final():
 		out = append(out, whyEnded(d, o)...)
 		if len(o.Environments) > 0 {
@@ -199,7 +204,7 @@ func whyWaitsHere(d *deps, s *session, o *jobs.Outcome) []string {
 	}
 	return []string{
 		"It is recorded here and was not sent.",
-		fmt.Sprintf("Send it: grid resubmit %s.", o.ID),
+		fmt.Sprintf("Send it: %s.", typed("resubmit", o.ID)),
 	}
 }
 
@@ -238,7 +243,7 @@ func whyThere(d *deps, o *jobs.Outcome) []string {
 	case plugins.Running:
 		out = append(out, fmt.Sprintf("It has been running for %s%s.", ranText(d, o), on(o.Host)))
 	case plugins.Held:
-		out = append(out, fmt.Sprintf("It is held%s; it does not go on before that is mended. grid resubmit sends it elsewhere after grid cancel %s.", because(o.Reason), o.ID))
+		out = append(out, fmt.Sprintf("It is held%s; it does not go on before that is mended. grid resubmit sends it elsewhere after %s.", because(o.Reason), typed("cancel", o.ID)))
 	default:
 		out = append(out, fmt.Sprintf("It is %s there (%s)%s.", o.State, firstOf(o.Native, string(o.State)), namely(o.Reason)))
 	}
@@ -287,7 +292,20 @@ func whereOutput(o *jobs.Outcome) string {
 	if o.Output != "" {
 		return "What it left was brought to " + o.Output + "."
 	}
-	return fmt.Sprintf("grid output %s brings what it left.", o.ID)
+	return fmt.Sprintf("%s brings what it left.", typed("output", o.ID))
+}
+
+// whereSaid tells where to read what a program said of its failure: what its description keeps of that.
+func whereSaid(o *jobs.Outcome) string {
+	switch job, err := o.Job(); {
+	case err != nil:
+		return whereOutput(o)
+	case job.StdError != "":
+		return fmt.Sprintf("Read what it said: %s.", typed("cat", "--err", o.ID))
+	case job.StdOutput != "":
+		return fmt.Sprintf("Read what it said: %s; its description has no StdError, where programs tell of errors.", typed("cat", o.ID))
+	}
+	return "What it said is not kept: its description has neither StdError nor StdOutput."
 }
 
 // whyEnded tells how a job ended, whose fault that was, and what to do.
@@ -297,14 +315,12 @@ func whyEnded(d *deps, o *jobs.Outcome) []string {
 	case o.State == plugins.Done && !o.Failure():
 		return []string{fmt.Sprintf("It is done: it ran %s at %s%s and ended with exit code %s. %s", ranText(d, o), at, on(o.Host), firstOf(exitText(o), "0"), whereOutput(o))}
 	case o.State == plugins.Done:
-		return []string{
-			fmt.Sprintf("It ran to its end at %s%s, %s, and its own exit code was %s: that is the program's verdict, not the site's.", at, on(o.Host), ranText(d, o), exitText(o)),
-			fmt.Sprintf("Read what it said: grid cat --err %s.", o.ID),
-		}
+		verdict := fmt.Sprintf("It ran to its end at %s%s, %s, and its own exit code was %s: that is the program's verdict, not the site's.", at, on(o.Host), ranText(d, o), exitText(o))
+		return []string{verdict, whereSaid(o)}
 	case o.State == plugins.Cancelled:
 		return []string{fmt.Sprintf("It was cancelled%s.", because(o.Reason))}
 	case o.State == plugins.Lost:
-		return []string{fmt.Sprintf("%s no longer knows it: it was removed there, or the site was set up anew. grid resubmit %s sends it again.", at, o.ID)}
+		return []string{fmt.Sprintf("%s no longer knows it: it was removed there, or the site was set up anew. %s sends it again.", at, typed("resubmit", o.ID))}
 	}
 	return whyFailed(d, o, at)
 }
@@ -320,17 +336,17 @@ func whyFailed(d *deps, o *jobs.Outcome, at string) []string {
 	if o.NoRetry {
 		out = append(out, "Nothing was left to try.")
 	}
-	return append(out, fmt.Sprintf("grid resubmit %s sends it elsewhere, with --same there too; grid log %s has what the site said.", o.ID, o.ID))
+	return append(out, fmt.Sprintf("%s sends it elsewhere, with --same there too; %s has what the site said.", typed("resubmit", o.ID), typed("log", o.ID)))
 }
 
 // whyNeverSent tells of a job that was given up before anything took it.
 func whyNeverSent(o *jobs.Outcome) []string {
 	out := []string{fmt.Sprintf("It was never sent%s.", because(o.Reason))}
 	if len(o.After) == 0 {
-		return append(out, fmt.Sprintf("grid match --explain on its description tells what is in the way; grid resubmit %s tries again.", o.ID))
+		return append(out, fmt.Sprintf("grid match --explain on its description tells what is in the way; %s tries again.", typed("resubmit", o.ID)))
 	}
 	return append(out, fmt.Sprintf("It comes after %s: grid why %s tells what became of them.", strings.Join(o.After, ", "), strings.Join(o.After, " ")),
-		fmt.Sprintf("When that is mended, grid resubmit %s goes on from where it stopped.", firstOf(o.Parent, o.ID)))
+		fmt.Sprintf("When that is mended, %s goes on from where it stopped.", typed("resubmit", firstOf(o.Parent, o.ID))))
 }
 
 // width is how wide text may be.
@@ -341,11 +357,21 @@ func terminalWidth(d *deps) int {
 	return 80
 }
 
+// unbroken is the space within a command: text is not broken there, and shown it is an ordinary one.
+const unbroken = "\u00a0"
+
+// typed is a command to type, to be taken from the screen as one.
+func typed(words ...string) string { return "grid" + unbroken + strings.Join(words, unbroken) }
+
+// plainly is text whose spaces are all ordinary.
+func plainly(text string) string { return strings.ReplaceAll(text, unbroken, " ") }
+
 // wrapped breaks text between words.
 func wrapped(text string, width int) []string {
 	var lines []string
 	line := ""
-	for word := range strings.FieldsSeq(text) {
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return unicode.IsSpace(r) && string(r) != unbroken }) {
+		word = plainly(word)
 		if line != "" && displayed(line)+1+displayed(word) > width-2 {
 			lines, line = append(lines, "  "+line), ""
 		}
