@@ -1,7 +1,9 @@
 package htcondor
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"net/url"
 	"slices"
@@ -30,6 +32,8 @@ type ticket struct {
 	kept *credential.Set // as found at that time, with the tokens that were got for it
 	at   time.Time
 	lack error // why there was no token for the last command
+
+	shown []string // the last tokens that a command was given, which what it says is searched for
 }
 
 // keptFor is how long the credentials found are good for: a sweep is several
@@ -73,7 +77,50 @@ func (t *ticket) env(ctx context.Context) []string {
 	if t.note(err); err != nil {
 		return append(env, noToken...)
 	}
+	t.show(token.Raw())
 	return append(env, "BEARER_TOKEN="+token.Raw())
+}
+
+// maxShown is how many tokens are remembered: a command that is under way was given one of the last.
+const maxShown = 4
+
+func (t *ticket) show(token string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !slices.Contains(t.shown, token) {
+		t.shown = append(t.shown[max(0, len(t.shown)+1-maxShown):], token)
+	}
+}
+
+// redact takes our tokens out of what the other side has said.
+func (t *ticket) redact(said string) string {
+	if t == nil {
+		return said
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, token := range t.shown {
+		said = strings.ReplaceAll(said, token, "[our token]")
+	}
+	return said
+}
+
+// redactAd does so in an object of JSON, however its letters are written.
+func (t *ticket) redactAd(object []byte) []byte {
+	if t == nil {
+		return object
+	}
+	if bytes.Contains(object, []byte(`\u00`)) || bytes.Contains(object, []byte(`\/`)) {
+		var v any
+		dec := json.NewDecoder(bytes.NewReader(object))
+		dec.UseNumber()
+		if dec.Decode(&v) == nil {
+			if plain, err := json.Marshal(v); err == nil {
+				object = plain
+			}
+		}
+	}
+	return []byte(t.redact(string(object)))
 }
 
 // noToken keeps HTCondor's tools from taking a token that they find.
@@ -97,12 +144,13 @@ func (t *ticket) note(lack error) {
 // HTCondor's tools tell the same, the error says what was wrong with our token.
 func (s *site) Command(ctx context.Context, argv ...string) (string, error) {
 	text, err := s.Site.Command(ctx, argv...)
-	return text, s.ticket.explained(err)
+	return s.ticket.redact(text), s.ticket.explained(err)
 }
 
 // records is remote.Records with the errors of Command.
 func records(ctx context.Context, s *site, take func(object []byte) error, argv ...string) error {
-	return s.ticket.explained(remote.Records(ctx, s.Site, take, argv...))
+	redacted := func(object []byte) error { return take(s.ticket.redactAd(object)) }
+	return s.ticket.explained(remote.Records(ctx, s.Site, redacted, argv...))
 }
 
 func (t *ticket) explained(err error) error {
@@ -110,6 +158,7 @@ func (t *ticket) explained(err error) error {
 	if !ok || t == nil {
 		return err
 	}
+	e.Said = t.redact(e.Said)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.lack != nil && e.Hint == "" {
