@@ -73,25 +73,26 @@ func requirements(job *jdl.Job, res *glue.Resource, eval *classad.Evaluation, na
 }
 
 // requirementsFilter judges by the job's Requirements. The expression is
-// compiled once for many resources; the searches of the reasons for one job
-// share an allowance.
+// compiled once for many resources; that, the reasons for one job and the verdicts on its
+// clauses share an allowance.
 func requirementsFilter() Filter {
 	var of *jdl.Job
 	var eval *classad.Evaluation
 	var names *namesOf
-	reject := func(job *jdl.Job, res *glue.Resource) *Reason {
+	evaluation := func(job *jdl.Job) *classad.Evaluation {
 		if of != job {
 			of, eval, names = job, classad.NewEvaluation(job.Ad), &namesOf{job: job, known: map[classad.Expr][]string{}}
 		}
-		return requirements(job, res, eval, names)
+		return eval
 	}
+	reject := func(job *jdl.Job, res *glue.Resource) *Reason { return requirements(job, res, evaluation(job), names) }
 	pass := func(job *jdl.Job, table *classad.Table, rows []int32) []int32 {
 		if job.SubmitTo != "" {
 			return rows
 		}
-		return classad.Compile(job.Requirements, job.Ad, table).Filter(slices.Clone(rows))
+		return evaluation(job).Compile(job.Requirements, table).Filter(slices.Clone(rows))
 	}
-	return Filter{Name: ByRequirements, Reject: reject, Pass: pass, Of: ofRequirements, Reads: readByRequirements}
+	return Filter{Name: ByRequirements, Reject: reject, Pass: pass, Of: ofRequirements, Reads: readByRequirements, evaluation: evaluation}
 }
 
 // namesOf remembers the references of a job's clauses, which are the same for every resource.

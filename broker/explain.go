@@ -168,16 +168,26 @@ func (m *Match) verdicts() []judged {
 		return nil
 	}
 	var cs []judged
-	none := classad.Compile(&classad.Literal{}, m.Job.Ad, m.table)
+	eval := m.evaluation()
 	for _, e := range classad.Conjuncts(m.Job.Requirements) {
 		c := judged{Clause: newClause(e), names: references(m.Job, e), values: make([]classad.Value, len(m.Resources))}
-		program := none.Beside(e)
+		program := eval.Compile(e, m.table)
 		for row := range m.Resources {
 			c.values[row] = program.Eval(row)
 		}
 		cs = append(cs, c)
 	}
 	return cs
+}
+
+// evaluation goes on with what the filter by Requirements has left of the job's allowance.
+func (m *Match) evaluation() *classad.Evaluation {
+	for i := range m.filters {
+		if of := m.filters[i].evaluation; of != nil {
+			return of(m.Job)
+		}
+	}
+	return classad.NewEvaluation(m.Job.Ad)
 }
 
 func (m *Match) clauseCounts(cs []judged) []ClauseCount {

@@ -54,6 +54,8 @@ type Filter struct {
 	// looks at for jobs with a key, of a record nothing else.
 	Reads func(*jdl.Job) []string
 	lets  func(*jdl.Job, *glue.Resource) bool // says the same as Reject without a reason, which costs memory; nil: Reject
+	// evaluation, where there is one, is what the filter evaluates a job's expressions by, with what may be spent on them.
+	evaluation func(*jdl.Job) *classad.Evaluation
 }
 
 // passes reports whether a resource passes.

@@ -18,6 +18,7 @@ func TestNestedNames(t *testing.T) {
 	}{
 		"texts":   {24, `"x"`, "strcat(BEFORE, BEFORE)", "A24 == other.GlueCEUniqueID"},
 		"lists":   {24, "other.GlueCEUniqueID", "{ BEFORE, BEFORE }", "size(A24) > 0"},
+		"ands":    {24, `other.GlueCEUniqueID == "x" || other.GlueCEStateStatus == "Production"`, "BEFORE && BEFORE", "A24"},
 		"a chain": {9000, "other.GlueCEUniqueID", "BEFORE", `A9000 == "x"`},
 	} {
 		var job strings.Builder
@@ -28,7 +29,6 @@ func TestNestedNames(t *testing.T) {
 		fmt.Fprintf(&job, "Requirements = %s;\n", c.requirements)
 		v.write("job.jdl", job.String())
 		h := v.grid(0, "match", "--anywhere", "--info", "file:ce.ldif", "job.jdl")
-		h.most *= 2 // ten million steps, of which each makes something
 		v.bounded(h, "")
 		if h.code != 3 {
 			t.Errorf("%s: exit code %d: %.300s", name, h.code, h.out)

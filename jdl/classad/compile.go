@@ -18,7 +18,7 @@ type Program struct {
 	ev *evaluator
 }
 
-// account is what programs of one job have cost together.
+// account is what programs and evaluations of one job have cost together.
 type account struct {
 	spent int // steps of the reference evaluator, of whole rows, and of code that gave a row up
 	nodes int // compiled
@@ -46,15 +46,7 @@ const (
 
 // Compile compiles an expression of self, which may be nil, against the rows
 // of a table.
-func Compile(e Expr, self *Ad, t *Table) *Program {
-	if self == nil {
-		self = NewAd()
-	}
-	return compile(e, self, t, new(account))
-}
-
-// Beside compiles another expression of the same record against the same rows. What it costs counts together with what p does.
-func (p *Program) Beside(e Expr) *Program { return compile(e, p.self, p.table, p.account) }
+func Compile(e Expr, self *Ad, t *Table) *Program { return NewEvaluation(self).Compile(e, t) }
 
 func compile(e Expr, self *Ad, t *Table, a *account) *Program {
 	p := &Program{expr: e, self: self, table: t, account: a, ev: newEvaluator(nil)}

@@ -45,11 +45,11 @@ func newEvaluatorWith(now func() time.Time, s *searches) *evaluator {
 // Evaluation evaluates expressions of one record against one other after the
 // other. All of them share one allowance for regular expressions that go back
 // too often, where Ad.Eval gives each a fresh one, and one of ten million steps for
-// those that take very many. It is for one goroutine at a time.
+// those that take very many, its programs' included. It is for one goroutine at a time.
 type Evaluation struct {
 	self     *Ad
 	searches *searches
-	spent    int // steps of evaluations that took many
+	*account // of evaluations that took many
 }
 
 // NewEvaluation is for expressions of self, which may be nil.
@@ -57,8 +57,11 @@ func NewEvaluation(self *Ad) *Evaluation {
 	if self == nil {
 		self = NewAd()
 	}
-	return &Evaluation{self: self, searches: newSearches()}
+	return &Evaluation{self: self, searches: newSearches(), account: new(account)}
 }
+
+// Compile is for many rows of a table, on the account of the evaluation.
+func (x *Evaluation) Compile(e Expr, t *Table) *Program { return compile(e, x.self, t, x.account) }
 
 // Eval is Ad.Eval.
 func (x *Evaluation) Eval(e Expr, other Scope) Value {
