@@ -10,7 +10,7 @@ const (
 	// reserveBase and reserveJob are what the records of a submission's
 	// outcomes may take in the write-ahead log, in bytes: some pages of the
 	// file and its indexes, and for each job its record and a line of log.
-	reserveBase = 64 << 10
+	reserveBase = 16 * pageLength
 	reserveJob  = 8 << 10
 )
 

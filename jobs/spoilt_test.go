@@ -13,6 +13,7 @@ import (
 
 	_ "modernc.org/sqlite" // the driver of the records
 
+	"gridbroker/durable/sqlite"
 	"gridbroker/jobs"
 	"gridbroker/plugins"
 )
@@ -29,6 +30,9 @@ func newSpoilt(t *testing.T) spoilt {
 	var ids []string
 	for i := range 120 {
 		ids = append(ids, fmt.Sprintf("1m%06d", i*7919%1_000_000))
+	}
+	if err := sqlite.Create(filepath.Join(dir, "jobs.db"), 4096); err != nil { // as files of earlier versions are: with more to go wrong
+		t.Fatal(err)
 	}
 	s := openStore(t, dir)
 	rs := records(ids...)

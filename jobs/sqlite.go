@@ -81,6 +81,10 @@ func (s *SQLite) unopened(err error) error {
 	return &fileError{path, sqlite.Explain(path, err)}
 }
 
+// pageLength is that of a new file's pages: a record of up to 4 kB lies among others on one. Where it is the usual one, 4 kB,
+// a record of more than 1 kB has one more for itself, and the file takes three times the room.
+const pageLength = 16 << 10
+
 // openFile opens the file, whatever file it is a copy of.
 func openFile(dir string, now func() time.Time) (*SQLite, error) {
 	path := filepath.Join(dir, "jobs.db")
@@ -100,6 +104,9 @@ func openFile(dir string, now func() time.Time) (*SQLite, error) {
 	}
 	if foreignLog(path) {
 		return nil, &RuinedError{path, errForeignLog}
+	}
+	if err := sqlite.Create(path, pageLength); err != nil {
+		return nil, (&SQLite{dir: dir}).unopened(err)
 	}
 	db, err := sqlite.Open(path, sqlite.Full, 20*time.Second)
 	s := &SQLite{db: db, dir: dir, now: now}

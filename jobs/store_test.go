@@ -343,3 +343,30 @@ func TestReserveOfTheDead(t *testing.T) {
 		t.Errorf("%v", left)
 	}
 }
+
+// The file takes little more room than what is in it: records of one and of three kilobytes share pages.
+func TestRoomOfRecords(t *testing.T) {
+	for _, length := range []int{1000, 3000} {
+		dir := t.TempDir()
+		s := openStore(t, dir)
+		var ids []string
+		for i := range 500 {
+			ids = append(ids, fmt.Sprintf("1m81m5y0p0%05d", i))
+		}
+		rs := records(ids...)
+		for _, r := range rs {
+			r.JDL = strings.Repeat("x", length)
+		}
+		if err := s.Add(t.Context(), rs); err != nil {
+			t.Fatal(err)
+		}
+		s.Close()
+		info, err := os.Stat(filepath.Join(dir, "jobs.db"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if each := int(info.Size()) / len(rs); each > 1000+length*5/4 {
+			t.Errorf("a record with a description of %d bytes takes %d", length, each)
+		}
+	}
+}

@@ -38,7 +38,7 @@ func recordsWithLog(t *testing.T) (file, log []byte) {
 		}
 		var rs []*jobs.Record
 		for i := part[0]; i < part[1]; i++ {
-			r := &jobs.Record{ID: fmt.Sprintf("1m%013d", i*7919%1_000_000), Name: "n", State: plugins.Intended, Created: time.Unix(1e9, 0), JDL: strings.Repeat("x", 500)}
+			r := &jobs.Record{ID: fmt.Sprintf("1m%013d", i*7919%1_000_000), Name: "n", State: plugins.Intended, Created: time.Unix(1e9, 0), JDL: strings.Repeat("x", 2500)}
 			if i%2 == 0 {
 				r.State, r.Handle = plugins.Running, plugins.Handle{Interface: "i", Endpoint: "e", ID: "h"}
 			}
@@ -116,10 +116,12 @@ func (s spoilt) repaired(w *world) string {
 	return kept
 }
 
+// page is how long the pages of the records' file are.
+const page = 16 << 10
+
 // pageSpoilt is records of which a page cannot be read: one without which lists fail and repair keeps most.
 func pageSpoilt(w *world) spoilt {
 	file, log := recordsWithLog(w.t)
-	const page = 4096
 	for at := len(file) - page; at > page; at -= page {
 		s := spoilt{file: slices.Concat(file[:at], []byte(strings.Repeat("\xf5 noise ", page/8)), file[at+page:]), log: log}
 		if s.kept = s.repaired(w); strings.Count(s.kept, "running") > 30 {
@@ -265,7 +267,7 @@ func TestStoreOnDisksThatTakeNothing(t *testing.T) {
 	t.Parallel()
 	file, _ := recordsWithLog(t)
 	broken := slices.Clone(file)
-	copy(broken[2*4096:], strings.Repeat("\xf5 noise ", 9*4096/8))
+	copy(broken[2*page:], strings.Repeat("\xf5 noise ", 3*page/8))
 	for name, c := range map[string]struct {
 		file     []byte
 		readOnly bool

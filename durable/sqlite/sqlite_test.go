@@ -107,3 +107,25 @@ func TestUnwritable(t *testing.T) {
 		}
 	}
 }
+
+// Create says how long the pages of a new database are, for its owner alone; one that is there stays as it is.
+func TestCreate(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "new", "100% ?x=1#y.db")
+	for _, page := range []int{16384, 8192} {
+		if err := sqlite.Create(path, page); err != nil {
+			t.Fatal(err)
+		}
+	}
+	db := open(t, path, sqlite.Full, time.Second)
+	var page int
+	var mode string
+	if err := errors.Join(db.QueryRow("pragma page_size").Scan(&page), db.QueryRow("pragma journal_mode").Scan(&mode)); err != nil || page != 16384 || mode != "wal" {
+		t.Errorf("pages of %d, %s, %v", page, mode, err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if err := sqlite.Create(filepath.Join(path, "in a file"), 8192); err == nil {
+		t.Error("a database in a file")
+	}
+}
