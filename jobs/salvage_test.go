@@ -21,7 +21,7 @@ import (
 // backup has the rest.
 func TestSalvage(t *testing.T) {
 	testbed.Computes(t)
-	const n, page = 120, 16384
+	const n, page = 120, 8192
 	whole, backup := t.TempDir(), filepath.Join(t.TempDir(), "backup.db")
 	ids := make([]string, n)
 	for i := range ids {
@@ -74,7 +74,7 @@ func TestSalvage(t *testing.T) {
 // spoil has a page of the records' file spoilt and the records made anew, without a backup and with one. It tells how many
 // were kept without, and whether the page was needed at all.
 func spoil(t *testing.T, file []byte, at int, backup string, rs []*jobs.Record) (salvaged int, needed bool) {
-	const page = 16384
+	const page = 8192
 	dir, bad := t.TempDir(), slices.Clone(file)
 	for i := range page {
 		bad[at+i] = byte(i*31 + 7)

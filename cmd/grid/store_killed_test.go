@@ -117,7 +117,7 @@ func (s spoilt) repaired(w *world) string {
 }
 
 // page is how long the pages of the records' file are.
-const page = 16 << 10
+const page = 8 << 10
 
 // pageSpoilt is records of which a page cannot be read: one without which lists fail and repair keeps most.
 func pageSpoilt(w *world) spoilt {
