@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/types"
 	"github.com/expr-lang/expr/vm"
 
@@ -182,6 +184,13 @@ type held struct {
 	err  error
 }
 
+// wastes tells whether an expression made more lists, or longer ones, than anybody needs: that is no answer about a job. It has
+// no type of its own.
+func wastes(err error) bool {
+	f, ok := errors.AsType[*file.Error](err)
+	return ok && f.Message == "memory budget exceeded"
+}
+
 // of are the jobs for which the expression of --where is true.
 func (c *chooser) of(rs []*jobs.Outcome) (found []*jobs.Outcome, err error) {
 	text, err := document.Append(nil, jobs.Records(rs))
@@ -204,8 +213,11 @@ func (c *chooser) of(rs []*jobs.Outcome) (found []*jobs.Outcome, err error) {
 			env[name] = v
 		}
 		// What is compared with something that the job has not is not true; names and types were checked before.
-		if v, err := expr.Run(c.where, env); err == nil && v == true {
+		switch v, err := expr.Run(c.where, env); {
+		case err == nil && v == true:
 			found = append(found, r)
+		case wastes(err):
+			return nil, usageError(fmt.Errorf("--where: %w", err))
 		}
 	}
 	return found, nil
