@@ -43,9 +43,7 @@ left_out() { # NAME REASON
 	printf 'testbed %s: left out: %s\n' "$1" "$2" >&2
 }
 
-# The computing elements, which take longest, start beside the others: each
-# testbed has directories and ports of its own. Packages are installed one after
-# the other, since their lists are locked as well.
+# Packages are installed one after the other, since their lists are locked.
 tools=$GRID_TESTBED_DIR/bin
 mkdir -p "$tools"
 real=$(command -v apt-get || echo /usr/bin/apt-get)
@@ -74,8 +72,22 @@ one() { # SCRIPT
 	run "$name" "$1"
 }
 
-one "$here/arc/$action.sh" &
+# What uses another's server or packages stands after it in a chain. The chains, which
+# spend most of their time waiting for servers, run side by side, and beside them what
+# stands in none, one by one.
+case $action in
+up) chains=(arc 'slurm slurm2 voms slurmce' 'condor slurm24') ;;
+down) chains=(arc slurm slurm2 'condor slurm24') ;;
+esac
+chain() { # NAME...
+	local name
+	for name; do one "$here/$name/$action.sh"; done
+}
+for names in "${chains[@]}"; do
+	chain $names & # shellcheck disable=SC2086
+done
 for script in "$here"/*/"$action".sh; do
-	[ "$script" = "$here/arc/$action.sh" ] || one "$script"
+	name=$(basename "$(dirname "$script")")
+	[[ " ${chains[*]} " == *" $name "* ]] || one "$script"
 done
 wait

@@ -5,14 +5,15 @@
 #   up.sh [CE...]              all, or only the named (arex1 ... arex5; slurmce/up.sh names arex6, the tests that break one arex7)
 #   GRID_TESTBED_DIR           state, default /tmp/grid-testbed
 #   GRID_TESTBED_ARC_PORT      first port, default 24400
-#   GRID_TESTBED_ARC_INFO      seconds between infoprovider runs, default 15 (stock 60)
+#   GRID_TESTBED_ARC_INFO      seconds between infoprovider runs, default 10 (stock 60): LDAP knows of a CE, and of a
+#                              tag, after some four of them
 #   GRID_TESTBED_ARC_SCAN      seconds between looks at fork jobs, default 1 (stock 10)
 #   GRID_TESTBED_ARC7=no       leave ARC 7 out; GRID_TESTBED_ARC7_SUITE: trixie (7.0), sid (newer)
 set -e
 . "$(dirname "$0")/common.sh"
 . "$HERE/conf.sh"
 . "$HERE/pki.sh"
-INFO=$((${GRID_TESTBED_ARC_INFO:-30} * 10)) # the option counts tenths
+INFO=$((${GRID_TESTBED_ARC_INFO:-10} * 10)) # the option counts tenths
 SCAN=${GRID_TESTBED_ARC_SCAN:-1}
 
 mkdir -p "$STATE/ce"; chmod 755 "${GRID_TESTBED_DIR:-/tmp/grid-testbed}" "$STATE" "$STATE/ce"
@@ -183,6 +184,7 @@ done
 for p in $starters; do wait "$p" || { say "a CE did not start"; exit 1; }; done
 write_env
 
+exec 9>&- # nothing changes any more: others may start theirs while these are waited for
 for ce in $START; do
   for t in $(seq 1 120); do answers "$ce" && break; sleep 1; done
   answers "$ce" || { say "$ce does not answer; see $(outside "$ce")/$ce/log"; exit 1; }
