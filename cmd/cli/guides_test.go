@@ -18,6 +18,7 @@ import (
 // what they say, where "…" stands for anything within a line and a line of its
 // own for any lines.
 func TestGuides(t *testing.T) {
+	t.Parallel()
 	pages, err := filepath.Glob("../../docs/guides/*.md")
 	if err != nil || len(pages) < 3 {
 		t.Fatalf("%d guides: %v", len(pages), err)

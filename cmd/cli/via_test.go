@@ -81,6 +81,7 @@ func (f *frontDesk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // known whether it took a job, that is sent nowhere else, and asked for again under its
 // key alone, which a scheduler takes once.
 func TestOrDirect(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		fault  string
 		code   int
@@ -94,6 +95,7 @@ func TestOrDirect(t *testing.T) {
 		{"dies before it takes it", 6, false},
 	} {
 		t.Run(c.fault, func(t *testing.T) {
+			t.Parallel()
 			desk := &frontDesk{fault: c.fault, taken: map[string]bool{}}
 			server := httptest.NewServer(desk)
 			defer server.Close()
