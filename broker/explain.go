@@ -168,7 +168,7 @@ func (m *Match) verdicts() []judged {
 		return nil
 	}
 	var cs []judged
-	eval := m.evaluation()
+	eval := evaluationOf(m)
 	for _, e := range classad.Conjuncts(m.Job.Requirements) {
 		c := judged{Clause: newClause(e), names: references(m.Job, e), values: make([]classad.Value, len(m.Resources))}
 		program := eval.Compile(e, m.table)
@@ -180,8 +180,8 @@ func (m *Match) verdicts() []judged {
 	return cs
 }
 
-// evaluation goes on with what the filter by Requirements has left of the job's allowance.
-func (m *Match) evaluation() *classad.Evaluation {
+// evaluationOf goes on with what the filter by Requirements has left of the job's allowance.
+func evaluationOf(m *Match) *classad.Evaluation {
 	for i := range m.filters {
 		if of := m.filters[i].evaluation; of != nil {
 			return of(m.Job)
