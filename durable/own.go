@@ -33,6 +33,15 @@ func OwnRoot(dir string, mode fs.FileMode) (*os.Root, error) {
 	return openSame(dir)
 }
 
+// OpenOwn opens such a directory once more: where a link or somebody else's has taken its place meanwhile, that is an error.
+func OpenOwn(dir string) (*os.Root, error) {
+	dir = filepath.Clean(dir)
+	if err := nobodyElses(dir, filepath.Dir(dir)); err != nil {
+		return nil, err
+	}
+	return openSame(dir)
+}
+
 // nobodyElses says what is wrong with what lies at a directory's name.
 func nobodyElses(dir, above string) error {
 	info, err := os.Lstat(dir)

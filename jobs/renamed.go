@@ -27,7 +27,7 @@ func (s *source) rename() error {
 			continue
 		}
 		if root == nil {
-			if root, err = os.OpenRoot(s.dir); err != nil {
+			if root, err = durable.OpenOwn(s.dir); err != nil {
 				return err
 			}
 			defer root.Close()

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"gridbroker/durable"
 	"gridbroker/jdl"
 )
 
@@ -22,7 +23,7 @@ func (s *source) dropUnchanged() {
 	if err != nil || len(s.files) == 0 {
 		return // nothing has come, and what has the directory's name may be no directory
 	}
-	root, err := os.OpenRoot(s.dir)
+	root, err := durable.OpenOwn(s.dir)
 	if err != nil {
 		return
 	}
