@@ -129,8 +129,8 @@ func (m *Message) Check() error {
 			return &CheckError{err}
 		}
 	}
-	if len(m.Rooms) > maxSet || len(m.Whole) > maxSet {
-		return &CheckError{fmt.Errorf("more than %d amounts", maxSet)}
+	if len(m.Rooms) > maxSet || len(m.Whole) > maxWhole { // of the latter every neighbour's are compared for each
+		return &CheckError{fmt.Errorf("more than %d amounts, or kinds of systems than %d", maxSet, maxWhole)}
 	}
 	if err := m.Shape.Check(); err != nil {
 		return &CheckError{err}

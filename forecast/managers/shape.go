@@ -9,12 +9,30 @@ type Shape struct {
 	Children []string `json:"children"` // of the parent, in its order, this child among them
 }
 
+// Bounds of a shape: managers of a path, and bytes of their names; children.
+const (
+	maxPath      = 1000
+	maxPathBytes = 1 << 20
+	maxChildren  = 100_000
+)
+
 // Check finds shapes beyond all bounds.
 func (s *Shape) Check() error {
-	if s != nil && (len(s.Path) == 0 || len(s.Path) > 1000 || len(s.Children) > 100_000) {
+	if s != nil && (len(s.Path) == 0 || withinBounds(s.Path) < len(s.Path) || len(s.Children) > maxChildren) {
 		return errShape
 	}
 	return nil
+}
+
+// withinBounds is how many managers of a path, from its beginning, may be told.
+func withinBounds(path []string) int {
+	bytes := 0
+	for i, name := range path {
+		if bytes += len(name); i == maxPath || bytes > maxPathBytes {
+			return i
+		}
+	}
+	return len(path)
 }
 
 // Candidates returns whom to ask for a place when the parent is gone, in order:
@@ -68,6 +86,7 @@ func (h *healing) below(t *tables) (s Shape) {
 	s.Path = []string{h.name}
 	if t.parent() != Here {
 		s.Path = append(s.Path, h.shape.Path...)
+		s.Path = s.Path[:withinBounds(s.Path)] // one that a parent made as long as may be is no child's trouble
 	}
 	for i := range t.links {
 		if t.links[i].up && t.links[i].role == Child && i < len(h.names) {
