@@ -256,7 +256,7 @@ func (s *sweep) byDay(end int64) int64 {
 	c := s.calendar
 	c.ahead.asked = 0
 	s.memory()
-	for at := s.at; at < end; {
+	for at := s.dates.next(s.at); at < end; at = s.dates.next(at) {
 		if c.at(at) == c.days {
 			s.at, s.known = at, nil
 			return s.through(end)

@@ -63,7 +63,7 @@ func (p *conservative) clone(into policy) policy {
 	c.due = p.due.clone()
 	c.before = append(c.before[:0], p.before...)
 	c.opened, c.far = c.opened[:0], far{ends: c.far.ends[:0]}
-	c.vents = vents{parts: append(c.vents.parts[:0], p.vents.parts...)}
+	c.vents = vents{parts: append(c.vents.parts[:0], p.vents.parts...), before: append(c.vents.before[:0], p.vents.before...)}
 	return c
 }
 

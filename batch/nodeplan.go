@@ -169,7 +169,10 @@ func (p *nodePlan) earliest(j *job, from, before int64) int64 {
 	return at
 }
 
-func (p *nodePlan) earlier(j *job, from, before int64) int64 {
+func (p *nodePlan) earlier(j *job, from, before int64) int64 { return p.sooner(j, from, before, nil) }
+
+// sooner is earlier for who knows on which days a job may find a place; nil: on any.
+func (p *nodePlan) sooner(j *job, from, before int64, on *dates) int64 {
 	from = max(from, j.Need.from)
 	if from = p.bound(j, from, before, j.planned); from >= before {
 		return j.planned // even with what it has
@@ -179,7 +182,7 @@ func (p *nodePlan) earlier(j *job, from, before int64) int64 {
 	}
 	p.rooms.expire(p) // while all is known
 	s := p.begin(j, from)
-	s.until, s.own = j.planned, j.shares
+	s.until, s.own, s.dates = j.planned, j.shares, on
 	at := s.search(before)
 	if s.bare {
 		s.blank(1)

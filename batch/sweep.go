@@ -19,6 +19,7 @@ type sweep struct {
 	sum      int64     // of what the nodes give towards want
 	from     place     // of the first release after at
 	calendar *calendar // where it goes by days
+	dates    *dates    // the days on which it need look; nil: all
 	known    []stretch // by node, of the part of the job that lies in the day wherever it begins
 }
 
