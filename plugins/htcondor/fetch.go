@@ -78,7 +78,7 @@ func (b *Backend) Peek(ctx context.Context, h plugins.Handle, name string, offse
 	if err != nil {
 		return 0, err
 	}
-	n, err := s.Read(ctx, path.Join("jobs", id, "out/work", name), offset, w)
+	n, err := s.Read(ctx, id, path.Join("out/work", name), offset, w)
 	if err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return n, err
 	}
@@ -126,7 +126,7 @@ func (b *Backend) Log(ctx context.Context, h plugins.Handle, w io.Writer) error 
 	}
 	found := false
 	for _, name := range []string{"events", "out/log"} {
-		_, err := s.Read(ctx, path.Join("jobs", id, name), 0, w)
+		_, err := s.Read(ctx, id, name, 0, w)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

@@ -19,7 +19,8 @@ import (
 // version is not continued.
 type download struct {
 	fsys     Files
-	from     string
+	dir      string // the job's
+	name     string // of the file in it
 	root     *os.Root
 	file     File
 	progress plugins.Progress
@@ -91,7 +92,8 @@ func ofOneFile(err error) bool {
 		}
 	}
 	_, odd := errors.AsType[errOdd](err)
-	return odd
+	_, out := errors.AsType[errOut](err)
+	return odd || out
 }
 
 // mode is the file's own, as far as the user is concerned: readable and
@@ -113,7 +115,7 @@ func (d *download) copyRest(dst *os.File) error {
 	if err != nil {
 		return err
 	}
-	src, size, err := d.fsys.Get(d.from, offset)
+	src, size, err := d.fsys.Get(d.dir, d.name, offset)
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func TestFilesThatDrip(t *testing.T) {
 		_, _ = ch.Write([]byte{0, 0, 0, 5, 2, 0, 0, 0, 3})
 	}
 	get := func(files Files) error {
-		r, _, err := files.Get("/etc/hostname", 0)
+		r, _, err := files.Get("/etc", "hostname", 0)
 		if err == nil {
 			_, err = io.Copy(io.Discard, r)
 			_ = r.Close()

@@ -249,9 +249,9 @@ type shelf struct {
 func (s shelf) List(string) ([]File, error) { return s.list, s.err }
 func (s shelf) Close() error                { return nil }
 
-func (s shelf) Get(path string, offset int64) (io.ReadCloser, int64, error) {
+func (s shelf) Get(dir, asked string, offset int64) (io.ReadCloser, int64, error) {
 	for name, text := range s.text {
-		if strings.HasSuffix(path, "/"+name) {
+		if strings.HasSuffix(dir+"/"+asked, "/"+name) {
 			return io.NopCloser(strings.NewReader(text[min(int(offset), len(text)):])), int64(len(text)), nil
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 
@@ -84,7 +85,7 @@ func (s *Site) fetch(ctx context.Context, fsys Files, id string, job plugins.Fet
 		if err := job.Room.Take(job.Dir, s.URL, f.Name, f.Size); err != nil {
 			return err
 		}
-		d := download{fsys: fsys, from: s.Dir("jobs", id, s.System.Work, f.Name), root: root, file: f, progress: p}
+		d := download{fsys: fsys, dir: s.Dir("jobs", id), name: path.Join(s.System.Work, f.Name), root: root, file: f, progress: p}
 		return d.run(ctx)
 	})
 	if err := errors.Join(err, durable.SyncNames(root, got)); err != nil {
@@ -181,7 +182,7 @@ func (s *Site) fileNames(fsys Files, id string) (fileNames, error) {
 
 // head reads the first megabyte of a file of a job.
 func (s *Site) head(fsys Files, id, name string) (string, error) {
-	r, _, err := fsys.Get(s.Dir("jobs", id, name), 0)
+	r, _, err := fsys.Get(s.Dir("jobs", id), name, 0)
 	if err != nil {
 		return "", err
 	}
@@ -205,15 +206,15 @@ func (s *Site) Streams(ctx context.Context, id string) (stdout, stderr string, e
 	return names.stdout, names.stderr, nil
 }
 
-// Read copies a file below the site's directory from an offset on.
-func (s *Site) Read(ctx context.Context, name string, offset int64, w io.Writer) (int64, error) {
+// Read copies a file of a job from an offset on.
+func (s *Site) Read(ctx context.Context, id, name string, offset int64, w io.Writer) (int64, error) {
 	open := sessions{}
 	defer open.close()
 	fsys, err := open.of(ctx, s)
 	if err != nil {
 		return 0, err
 	}
-	r, _, err := fsys.Get(s.Dir(name), offset)
+	r, _, err := fsys.Get(s.Dir("jobs", id), name, offset)
 	if err != nil {
 		return 0, s.Fail("read "+name, err)
 	}

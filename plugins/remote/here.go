@@ -93,14 +93,22 @@ func (disk) Put(path string, mode fs.FileMode, r io.Reader) error {
 	return errors.Join(err, f.Close())
 }
 
-func (disk) Get(path string, offset int64) (io.ReadCloser, int64, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe has no writer to wait for
+func (disk) Get(dir, name string, offset int64) (io.ReadCloser, int64, error) {
+	jobs, err := filepath.EvalSymlinks(filepath.Dir(dir))
+	if err != nil {
+		return nil, 0, err
+	}
+	path, err := within(jobs, filepath.EvalSymlinks, dir, name)
+	if err != nil {
+		return nil, 0, err
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0) // a pipe has no writer to wait for
 	if err != nil {
 		return nil, 0, err
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = errOdd(path)
+		err = errOdd(filepath.Join(dir, name))
 	}
 	return opened(f, info, err, offset)
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path"
+	"strings"
 	"time"
 )
 
@@ -26,8 +28,9 @@ type Machine interface {
 type Files interface {
 	// Put writes a file, making its directory if missing.
 	Put(path string, mode fs.FileMode, r io.Reader) error
-	// Get opens a file at an offset and tells its whole size in bytes.
-	Get(path string, offset int64) (io.ReadCloser, int64, error)
+	// Get opens a file of a job's directory at an offset and tells its whole size in bytes.
+	// Links are followed as long as they do not lead out of that directory.
+	Get(dir, name string, offset int64) (io.ReadCloser, int64, error)
 	// List returns the regular files below dir, by their relative names.
 	// Links to directories are not followed.
 	List(dir string) ([]File, error)
@@ -50,6 +53,27 @@ func fileOf(name string, info fs.FileInfo) File {
 type errOdd string
 
 func (name errOdd) Error() string { return string(name) + " is not a regular file" }
+
+// errOut is a file that lies elsewhere.
+type errOut string
+
+func (name errOut) Error() string {
+	return string(name) + " is, or lies behind, a link that leads out of the job's directory"
+}
+
+// within is the real name of a file of a job's directory: a job may leave links to what is not its own, by which who follows them
+// would read it. real resolves links; jobs is the real name of the directory in
+// which that of the job lies, and is no link.
+func within(jobs string, real func(string) (string, error), dir, name string) (string, error) {
+	file, err := real(path.Join(dir, name))
+	if err != nil {
+		return "", err
+	}
+	if job := path.Join(jobs, path.Base(dir)); !strings.HasPrefix(file, job+"/") {
+		return "", errOut(name)
+	}
+	return file, nil
+}
 
 // opened goes to an offset of a file that was looked at, and tells its whole
 // size. It closes the file where it fails, or looking at it did.

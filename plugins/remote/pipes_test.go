@@ -32,7 +32,7 @@ func TestPipesAreNoFiles(t *testing.T) {
 		for _, name := range []string{"pipe", "dir", "loop", "link"} {
 			got := make(chan error, 1)
 			go func() {
-				r, _, err := files.Get(filepath.Join(dir, name), 0)
+				r, _, err := files.Get(dir, name, 0)
 				if err == nil {
 					r.Close()
 				}

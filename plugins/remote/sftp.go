@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -33,6 +34,7 @@ type remoteFiles struct {
 	patience time.Duration // with an answer
 	end      func() error
 	cut      func()
+	known    sync.Map // real names of directories of jobs, by those that we have for them
 }
 
 // newRemote speaks SFTP over two pipes. The end of ctx, and closing the files, end
@@ -149,17 +151,25 @@ func (r *remoteFiles) mkdirs(dir string) error {
 	return r.client.Chmod(dir, 0o700)
 }
 
-func (r *remoteFiles) Get(name string, offset int64) (src io.ReadCloser, size int64, err error) {
+func (r *remoteFiles) Get(dir, name string, offset int64) (src io.ReadCloser, size int64, err error) {
 	err = r.within(r.patience, func(*time.Timer) error {
+		jobs, err := r.jobs(dir)
+		if err != nil {
+			return err
+		}
+		at, err := within(jobs, r.client.RealPath, dir, name)
+		if err != nil {
+			return err
+		}
 		// Looked at before it is opened: the server would wait for a pipe's writer.
-		info, err := r.client.Stat(name)
+		info, err := r.client.Stat(at)
 		if err != nil {
 			return err
 		}
 		if !info.Mode().IsRegular() {
-			return errOdd(name)
+			return errOdd(path.Join(dir, name))
 		}
-		f, err := r.client.Open(name)
+		f, err := r.client.Open(at)
 		if err != nil {
 			return err
 		}
@@ -170,6 +180,19 @@ func (r *remoteFiles) Get(name string, offset int64) (src io.ReadCloser, size in
 		return nil, 0, err
 	}
 	return &reading{plugins.Paced{From: src, Grace: 2 * r.patience, End: r.cut}, src, r}, size, nil
+}
+
+// jobs is the real name of the directory in which that of a job lies. The server is asked once.
+func (r *remoteFiles) jobs(dir string) (string, error) {
+	at := path.Dir(dir)
+	if known, ok := r.known.Load(at); ok {
+		return known.(string), nil
+	}
+	real, err := r.client.RealPath(at)
+	if err == nil {
+		r.known.Store(at, real)
+	}
+	return real, err
 }
 
 // reading is a file that is given up when it comes too slowly. It is read piece by

@@ -118,7 +118,7 @@ func TestDownloadGoesOn(t *testing.T) {
 	}
 	defer root.Close()
 	bring := func(f File) error {
-		d := download{fsys: disk{}, from: src, root: root, file: f}
+		d := download{fsys: disk{}, dir: filepath.Dir(src), name: filepath.Base(src), root: root, file: f}
 		return d.run(t.Context())
 	}
 	part := func(text string) {
@@ -146,7 +146,7 @@ func TestDownloadGoesOn(t *testing.T) {
 		t.Errorf("mode %v", info.Mode())
 	}
 	// Cut in the middle: what is there is kept. It is marked to be told.
-	d := download{fsys: disk{}, from: src, root: root, file: f}
+	d := download{fsys: disk{}, dir: filepath.Dir(src), name: filepath.Base(src), root: root, file: f}
 	dst, err := d.open("o.part", "o.part-of")
 	if err != nil {
 		t.Fatal(err)

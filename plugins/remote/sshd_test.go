@@ -267,7 +267,7 @@ func TestOverSSH(t *testing.T) {
 		t.Errorf("listed %q %v", listed.Files, listed.Err)
 	}
 	var tail bytes.Buffer
-	if n, err := c.site.Read(t.Context(), "jobs/a/work/"+odd, int64(len(content)-5), &tail); n != 5 || err != nil || tail.String() != content[len(content)-5:] {
+	if n, err := c.site.Read(t.Context(), "a", "work/"+odd, int64(len(content)-5), &tail); n != 5 || err != nil || tail.String() != content[len(content)-5:] {
 		t.Errorf("from an offset on: %d %q %v", n, tail.String(), err)
 	}
 	if n := d.dialled(); n != 1 {
@@ -447,7 +447,7 @@ func TestFilesOverSSHFail(t *testing.T) {
 		t.Errorf("directories are not closed to others: %v %v", info, err)
 	}
 	for _, name := range []string{"nothing", "new"} {
-		if _, _, err := files.Get(in(name), 0); err == nil {
+		if _, _, err := files.Get(filepath.Dir(in(name)), filepath.Base(in(name)), 0); err == nil {
 			t.Errorf("get %s", name)
 		}
 	}

@@ -31,7 +31,7 @@ func (b *Backend) Peek(ctx context.Context, h plugins.Handle, name string, offse
 	if err != nil {
 		return 0, err
 	}
-	return s.Read(ctx, path.Join("jobs", id, "work", name), offset, w)
+	return s.Read(ctx, id, path.Join("work", name), offset, w)
 }
 
 // Log implements plugins.Logger: the log of job.sh, then what Slurm has to say.
@@ -40,7 +40,7 @@ func (b *Backend) Log(ctx context.Context, h plugins.Handle, w io.Writer) error 
 	if err != nil {
 		return err
 	}
-	_, err = s.Read(ctx, path.Join("jobs", id, "log"), 0, w)
+	_, err = s.Read(ctx, id, "log", 0, w)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
