@@ -338,7 +338,7 @@ func (w *work) book(j *Job, p *Place) {
 	w.opened = append(w.opened, bookingRow{p.Key, j.ID, p.Cluster, p.From, p.To, j.Procs, body})
 	due := w.now.Unix()
 	if way == wire.Plain {
-		due = max(due, p.From-max(c.launchMS/1000, j.lead(p.Cluster))-1)
+		due = max(due, c.due(j, p))
 	}
 	w.do(j, launch, due)
 	w.change(j)
@@ -349,6 +349,11 @@ func (w *work) book(j *Job, p *Place) {
 		return
 	}
 	w.say(j, p.Cluster, "booked", "%s from %s, chance %.0f %%, fee %.3f", p.Cluster, from, 100*p.Chance, float64(j.Charged)/1000)
+}
+
+// due is when a job is sent that is to be at its site no sooner than for its slot.
+func (c *cluster) due(j *Job, p *Place) int64 {
+	return p.From - max(c.launchMS/1000, j.lead(p.Cluster)) - 1
 }
 
 // unbook puts a job back into the queue and gives the fee back.

@@ -211,7 +211,7 @@ func (w news) reload(ctx context.Context, name string, was *cluster) error {
 		return err
 	}
 	c := w.mem.clusters[name]
-	c.drained, c.hits, c.misses, c.trust, c.launchMS, c.changed = was.drained, was.hits, was.misses, was.trust, was.launchMS, true
+	c.drained, c.hits, c.misses, c.trust, c.launchMS, c.sending, c.changed = was.drained, was.hits, was.misses, was.trust, was.launchMS, was.sending, true
 	return nil
 }
 
@@ -247,6 +247,15 @@ const (
 	avoidRefused = 10 * time.Minute
 )
 
+// sending is how long it took from when a job was to be sent until it was at its site, and the planner knew.
+func (w *work) sending(c *cluster, j *Job, r result) time.Duration {
+	due := j.Booking.Made
+	if c.site.Start == wire.Plain { // it waits for its slot
+		due = max(due, c.due(j, j.Booking))
+	}
+	return max(time.Duration(w.now.Unix()-due)*time.Second, time.Duration(r.Seconds*float64(time.Second)))
+}
+
 func (w *work) launched(j *Job, r result) {
 	if j.State != Booked {
 		return
@@ -267,6 +276,8 @@ func (w *work) launched(j *Job, r result) {
 		if j.late(w.now.Add(-w.s.conf.Grace).Unix()) { // others may be late, too
 			c.launchMS = max(c.launchMS, took)
 		}
+		whole := w.sending(c, j, r)
+		c.sending = max(whole, (7*c.sending+whole)/8)
 		c.changed = true
 		w.change(j)
 		w.say(j, c.name, "sent", "accepted as %s", r.Handle.ID)

@@ -67,15 +67,25 @@ func (m *memory) number() {
 // times are T, tmin and tmax of the published cycle for one cluster: T is what
 // one cycle, booking and sending take, and T < tmin < tmax < 2T. However long sending
 // takes, tmin stays within the time for which the cluster's agent speaks: else nothing
-// would be booked there any more, and nobody would see it become faster.
+// would be booked there any more, and nobody would see it become faster. A cycle begins
+// when there is news, and jobs are sent when it ends: where it is known how long that takes,
+// tmin is no more, but in the published matching.
 func (c Config) times(at *cluster) (t, tmin, tmax time.Duration) {
 	t = c.Cycle + minLead
 	t += min(time.Duration(at.launchMS)*time.Millisecond, max(0, time.Duration(at.ttl)*time.Second*3/5-t))
-	return t, t + t/10, 2*t - t/10
+	tmin = t + t/10
+	if at.sending > 0 && c.Planner != (plan.Pairwise{}).Name() {
+		tmin = min(tmin, at.sending+at.sending/10+leastLead)
+	}
+	return t, tmin, 2*t - t/10
 }
 
-// minLead is the least time from a plan to a start.
-const minLead = 4 * time.Second
+// minLead is the least time from a plan to a start where it is not known how long sending takes,
+// leastLead what is added to that where it is.
+const (
+	minLead   = 4 * time.Second
+	leastLead = time.Second
+)
 
 // planned is a cluster as planning sees it.
 func (c Config) planned(at *cluster, now int64) plan.Cluster {

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -42,6 +43,51 @@ func (w *world) far(takes func(job string) time.Duration) {
 	}
 	w.s = New(w.conf, w.store, open, func() time.Time { return w.now }, slog.New(slog.DiscardHandler))
 	w.s.setLead(w.epoch)
+}
+
+// How far ahead a slot is booked is what sending takes, once that is known: less than a cycle where it is
+// quick, and more again after one that was slow. A leader who knows nothing books as far ahead as ever.
+func TestLeadIsLearned(t *testing.T) {
+	for _, way := range []wire.Way{wire.Begin, wire.Plain, wire.Reservation} {
+		t.Run(string(way), func(t *testing.T) {
+			w := newWorld(t, sqliteDSN(t), 3, 0, 600) // local jobs take some each second
+			w.conf.Cycle = 5 * time.Second
+			w.restart()
+			w.sites["c0"].start = way
+			w.step(30)
+			n, takes := 0, time.Duration(0)
+			lead := func() int64 {
+				t.Helper()
+				n++
+				id := w.submit("alice", fmt.Sprint("k", n), 60)
+				var p *Place
+				for range 60 { // until it is there, and the leader knows
+					w.step(1)
+					p = cmp.Or(p, w.job(id).Booking)
+				}
+				if p == nil {
+					t.Fatalf("job %d has no slot", n)
+				}
+				return p.From - p.Made
+			}
+			w.far(func(string) time.Duration { return takes })
+			if at := lead(); at < 9 {
+				t.Errorf("the first slot is %d s ahead", at)
+			}
+			if at := lead(); at > 5 {
+				t.Errorf("where sending takes no time a slot is %d s ahead", at)
+			}
+			takes = 6 * time.Second
+			lead()
+			if at := lead(); at < 7 || at > 16 {
+				t.Errorf("where it takes 6 s a slot is %d s ahead", at)
+			}
+			w.restart()
+			if at := lead(); at < 9 {
+				t.Errorf("for a leader who knows nothing a slot is %d s ahead", at)
+			}
+		})
+	}
 }
 
 // A job that takes longer to be sent than the agent's word is good for misses a slot, or two

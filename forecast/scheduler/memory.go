@@ -75,6 +75,7 @@ type cluster struct {
 	hits, misses int64
 	trust        plan.Trust
 	launchMS     int64
+	sending      time.Duration // from when jobs are to be sent until they are there; 0: none was since this replica leads
 	formula      *plan.Formula
 	formulaErr   error
 	number       map[string]int32  // of nodes
