@@ -27,11 +27,10 @@ const (
 const mostEvents = 200
 
 // play lets the events happen that a difference is made of; false: the model is to
-// be set up anew, as there are too many or they do not say all. Under slurm priorities
-// and the order of jobs depend on all of a picture.
+// be set up anew, as there are too many or they do not say all.
 func (d *difference) play() bool {
 	l := d.l
-	if d.anew || d.Requeued+d.Changed > 0 || d.Configured || len(d.events) > mostEvents || l.f.Policy.Name == "slurm" || l.tangled() {
+	if d.anew || d.Requeued+d.Changed > 0 || d.Configured || len(d.events) > mostEvents || l.pictured() || l.tangled() {
 		return false
 	}
 	slices.SortStableFunc(d.events, func(a, b event) int {
@@ -43,7 +42,35 @@ func (d *difference) play() bool {
 			return false
 		}
 	}
-	return true
+	return !l.pictured()
+}
+
+// pictured tells whether the order of jobs depends on all of a picture: under slurm where
+// jobs may give way, or passes are charted, which go by the order in which it lists what runs.
+func (l *model) pictured() bool {
+	p, ok := l.c.policy.(*slurm)
+	return ok && (p.Preemption.Type != "" || p.rationed(l.c.Machine) > 0)
+}
+
+// age works out the priorities of jobs that wait as a picture of this moment has them: under
+// slurm they grow with age, from what each is said to be now.
+func (l *Live) age() {
+	p, ok := l.c.policy.(*slurm)
+	if !ok || p.Multifactor.Age == 0 {
+		return
+	}
+	for i, id := range l.c.at {
+		if id < 0 || l.c.jobs[id].state == running {
+			continue
+		}
+		j := &l.c.jobs[id]
+		j.Priority = l.c.weight(i, j.since)
+		j.weight = p.priority(j, l.c.now)
+	}
+	s := sorter{p, l.c.Machine}
+	s.repark()
+	s.arrange()
+	l.touch()
 }
 
 // happen lets one event happen; false: it cannot.
@@ -57,6 +84,8 @@ func (d *difference) happen(e event) bool {
 		err = l.cancel(id, e.at)
 	case e.what == end:
 		l.end(id, e.at)
+	case e.job.Least > 0: // it has all of its limit from now on
+		return false
 	default:
 		if err = l.start(id, e.at, e.job.Placed); err == nil && !l.stale {
 			l.c.state.Jobs[l.index[id]].Started = e.job.Started

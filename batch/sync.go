@@ -50,6 +50,7 @@ func (l *Live) Sync(s State, endings ...Ending) (Synced, error) {
 		return d.Synced, l.renew(l.f, s)
 	}
 	l.advance(s.Now, -1)
+	l.age()
 	return d.Synced, nil
 }
 
