@@ -169,10 +169,10 @@ func (p *nodePlan) earliest(j *job, from, before int64) int64 {
 	return at
 }
 
-func (p *nodePlan) earlier(j *job, from, before int64) int64 { return p.sooner(j, from, before, nil) }
+func (p *nodePlan) earlier(j *job, from, before int64) int64 { return sooner(p, j, from, before, nil) }
 
 // sooner is earlier for who knows on which days a job may find a place; nil: on any.
-func (p *nodePlan) sooner(j *job, from, before int64, on *dates) int64 {
+func sooner(p *nodePlan, j *job, from, before int64, on *dates) int64 {
 	from = max(from, j.Need.from)
 	if from = p.bound(j, from, before, j.planned); from >= before {
 		return j.planned // even with what it has

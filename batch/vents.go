@@ -310,7 +310,7 @@ func (p *conservative) compress(m *Machine, nodes *nodePlan) {
 			if from >= before {
 				continue
 			}
-			if at := nodes.sooner(j, from, before, dates); at < j.planned {
+			if at := sooner(nodes, j, from, before, dates); at < j.planned {
 				p.bring(m, nodes, id, at)
 			}
 		}
