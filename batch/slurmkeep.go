@@ -44,10 +44,7 @@ func (g ground) keep() int {
 	y.taken = y.taken[:0]
 	loose := y.loose
 	from := g.from(y.ripe(m), retry)
-	y.loose = loose
-	if retry {
-		y.tried = m.now
-	}
+	y.loose, y.tried = loose, m.now // in the same step, where those without a place were not tried again
 	return from
 }
 
