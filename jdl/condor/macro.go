@@ -154,38 +154,52 @@ func (p *proc) macro(function, name string, b *budget, depth int) (string, error
 	return "", fmt.Errorf("$%s(%s) is not supported", function, name)
 }
 
-// filePart is $Fpnx and the like: p the directories, d the last of them, n the
-// name without and x its ending; b takes p, d and x without their / and dot, qa quotes for arguments; q alone, with which
-// lists of files mean other names, is left out. Letters that nobody here knows are not ok.
+// filePart is $Fpnx and the like: p the directories, d the last of them, dd the last two, n the name without and x its ending,
+// with what lies between; b takes directories without their last / and an ending without its dot, qa quotes for arguments; q
+// alone, with which lists of files mean other names, is left out. Letters that nobody here knows are not ok.
 func filePart(letters, s string) (part string, ok bool) {
 	s = unquoted(s)
 	quote := ""
 	if strings.Contains(letters, "q") && strings.Contains(letters, "a") {
 		quote = "'"
 	}
-	if letters = strings.NewReplacer("q", "", "a", "").Replace(letters); letters == "" || letters == "b" {
-		return quote + s + quote, true
-	}
-	dir, base := path.Split(s)
-	ext := path.Ext(base)
+	asked := func(letter string) bool { return strings.Contains(letters, letter) }
+	base := strings.LastIndexByte(s, '/') + 1
+	ext := len(s) - len(path.Ext(s[base:]))
 	if ext == base { // a name that begins with its only dot
-		ext = ""
+		ext = len(s)
 	}
-	last, end := lastDirectory(dir), ext
-	if strings.Contains(letters, "b") {
-		letters = strings.ReplaceAll(letters, "b", "")
-		dir, last, end = strings.TrimSuffix(dir, "/"), strings.TrimSuffix(last, "/"), strings.TrimPrefix(ext, ".")
+	begin, end := 0, len(s)
+	switch {
+	case asked("d"):
+		begin = lastDirectories(s[:base], strings.Count(letters, "d"))
+	case asked("p"):
+	case asked("n"):
+		begin = base
+	case asked("x"):
+		begin = ext
 	}
-	for _, p := range []struct{ letter, text string }{{"p", dir}, {"d", last}, {"n", strings.TrimSuffix(base, ext)}, {"x", end}} {
-		if strings.Contains(letters, p.letter) {
-			part += p.text
-			letters = strings.ReplaceAll(letters, p.letter, "")
-		}
+	switch {
+	case asked("x"):
+	case asked("n"):
+		end = ext
+	case asked("d"), asked("p"):
+		end = base
 	}
-	return quote + part + quote, letters == ""
+	part = s[begin:end]
+	if asked("b") && end == base {
+		part = strings.TrimSuffix(part, "/")
+	}
+	if asked("b") && begin == ext {
+		part = strings.TrimPrefix(part, ".")
+	}
+	return quote + part + quote, strings.Trim(letters, "pdnxbqa") == ""
 }
 
-// lastDirectory of "a/b/" is "b/".
-func lastDirectory(dir string) string {
-	return dir[strings.LastIndexByte(strings.TrimSuffix(dir, "/"), '/')+1:]
+// lastDirectories is where the last n of "a/b/c/" begin.
+func lastDirectories(dir string, n int) (begin int) {
+	for begin = len(dir); n > 0 && begin > 0; n-- {
+		begin = strings.LastIndexByte(dir[:begin-1], '/') + 1
+	}
+	return begin
 }

@@ -35,12 +35,16 @@ func (p *parser) queue(text string, number int) {
 	if len(names) == 0 {
 		names = []string{"item"}
 	}
+	kind, items := cutKind(how, items)
 	slice, items, ok := cutSlice(items)
 	if !ok {
 		p.fail(number, "[0:10], [::2], [-3:]", "queue: the slice is not understood")
 		return
 	}
-	rows, sheet := p.rows(how, items, number), p.sheet()
+	if kind == "" {
+		kind, items = cutKind(how, items)
+	}
+	rows, sheet := p.rows(how+kind, items, number), p.sheet()
 	for row, item := range rows {
 		if !slice.has(row, len(rows)) {
 			continue
@@ -201,9 +205,10 @@ func (s slice) has(row, of int) bool {
 // the names of files.
 func (p *parser) rows(how, items string, number int) []string {
 	inline, here := strings.CutPrefix(items, "(")
+	kind, names := strings.CutPrefix(how, "matching")
 	switch {
-	case how == "matching":
-		return p.matching(items, number)
+	case names:
+		return p.matching(kind, items, number)
 	case here:
 		return p.items(how, inline, number)
 	case how == "in":
@@ -231,13 +236,18 @@ func (p *parser) rows(how, items string, number int) []string {
 	}
 }
 
-// matching are the files and directories that patterns match, each once.
-func (p *parser) matching(items string, number int) []string {
+// cutKind takes what is to be matched off the front: it may stand before a slice or behind it.
+func cutKind(how, items string) (kind, rest string) {
 	word, rest := cutWord(items)
-	kind := classad.Fold(word)
-	if kind == "files" || kind == "dirs" || kind == "any" {
-		items = rest
+	switch kind = classad.Fold(word); {
+	case how == "matching" && (kind == "files" || kind == "dirs" || kind == "any"):
+		return kind, rest
 	}
+	return "", items
+}
+
+// matching are the files and directories that patterns match, each once.
+func (p *parser) matching(kind, items string, number int) []string {
 	patterns := words(items)
 	if inline, ok := strings.CutPrefix(items, "("); ok {
 		patterns = p.items("in", inline, number)

@@ -167,14 +167,17 @@ func batch(r *reader) string {
 }
 
 func (r *reader) universe() {
-	switch u := classad.Fold(r.get("universe")); u {
-	case "", "vanilla", "5", "container", "docker":
-	default:
-		r.fail(r.b.Pos, "universe %s is not supported: only vanilla and container are", u)
+	universe := classad.Fold(r.get("universe"))
+	at, inImage := r.b.Pos, universe == "container" || universe == "docker"
+	if !inImage && universe != "" && universe != "vanilla" && universe != "5" {
+		r.fail(at, "universe %s is not supported: only vanilla and container are", universe)
 	}
 	image, name, ok := r.image()
 	if !ok {
 		return
+	}
+	if image == "" && inImage {
+		r.fail(at, "universe %s without a container_image or docker_image", universe)
 	}
 	image = jdl.WholeImage(image)
 	if _, _, tagged := jdl.SplitImage(image); image != "" && !tagged {
@@ -350,7 +353,7 @@ func commas(s string) []string {
 }
 
 func (r *reader) files() {
-	names := commas(r.get("transfer_input_files", "transferinputfiles"))
+	names := append(commas(r.get("transfer_input_files", "transferinputfiles")), commas(r.get("public_input_files"))...)
 	if !r.room(costOfEntry, len(names)-freeEntries) {
 		return
 	}
@@ -366,10 +369,20 @@ func (r *reader) files() {
 			r.b.Input(source, base, false)
 		}
 	}
-	if s := r.get("should_transfer_files", "shouldtransferfiles"); !yes(s, true) {
+	r.oneOf(r.get("when_to_transfer_output", "whentotransferoutput"), "when_to_transfer_output", "ON_EXIT", "ON_EXIT_OR_EVICT", "ON_SUCCESS", "NEVER")
+	s := r.get("should_transfer_files", "shouldtransferfiles")
+	if r.oneOf(s, "should_transfer_files", "YES", "NO", "IF_NEEDED", "TRUE", "FALSE"); !yes(s, true) {
 		r.tell(r.b.Pos, "should_transfer_files = %s: elsewhere the files of this machine are not there: name what the job needs in transfer_input_files", s)
 	}
 	r.outputs()
+}
+
+// oneOf refuses words that HTCondor does not know.
+func (r *reader) oneOf(value, command string, words ...string) {
+	known := func(word string) bool { return classad.EqualFold(word, value) }
+	if value != "" && !slices.ContainsFunc(words, known) {
+		r.fail(r.b.Pos, "%s = %s: it is %s", command, value, strings.Join(words[:3], ", "))
+	}
 }
 
 // outputs reads which files come back, and where to.
@@ -512,7 +525,7 @@ func (r *reader) retries() {
 func known(name string) bool {
 	switch name {
 	case "universe", "executable", "arguments", "arguments2", "environment", "environment2", "env", "getenv", "input", "output", "error", "transfer_executable", "transfer_input",
-		"transfer_input_files", "transferinputfiles", "transfer_output_files", "transfer_output_remaps", "initialdir", "initial_dir", "should_transfer_files",
+		"transfer_input_files", "transferinputfiles", "public_input_files", "transfer_output_files", "transfer_output_remaps", "initialdir", "initial_dir", "should_transfer_files",
 		"request_cpus", "requestcpus", "request_memory", "requestmemory", "request_disk", "requestdisk", "request_gpus", "max_retries",
 		"allowed_execute_duration", "allowed_job_duration", "+maxruntime", "+requestruntime", "jobbatchname", "batch_name", "+jobbatchname",
 		"log", "notification", "notify_user", "when_to_transfer_output", "stream_output", "stream_error", "x509userproxy",

@@ -1,6 +1,7 @@
 package condor
 
 import (
+	"regexp"
 	"strings"
 
 	"gridbroker/jdl/classad"
@@ -168,6 +169,9 @@ func (p *parser) condition(word, text string, number int) {
 	}
 }
 
+// versionTest compares a version, of which two numbers are the least.
+var versionTest = regexp.MustCompile(`^(?:[<>]=?|[!=]=|=)\s*[0-9]+(?:\.[0-9]+)+$`)
+
 // holds judges a condition as condor_submit does: a truth, a number, defined NAME,
 // version, with a ! before it.
 func (p *parser) holds(text string, number int) bool {
@@ -179,6 +183,9 @@ func (p *parser) holds(text string, number int) bool {
 		value, _ := b.value(classad.Fold(p.constant(rest)))
 		return not != (value != "")
 	case "version": // of HTCondor: a new one
+		if !versionTest.MatchString(rest) {
+			p.fail(number, "if version >= 8.9", "if %s is not understood", text)
+		}
 		return not != strings.HasPrefix(rest, ">")
 	}
 	switch value := classad.Fold(strings.TrimSpace(p.constant(text))); value {
