@@ -57,11 +57,15 @@ func findAll(ids []string, look func(w way, id string) ([]*Record, error)) ([]*R
 	var unfound []error
 	asked, seen := map[string]bool{}, map[string]bool{}
 	for _, id := range ids {
-		if id = strings.ToLower(strings.TrimSpace(id)); asked[id] {
+		typed := strings.TrimSpace(id)
+		if id = strings.ToLower(typed); asked[id] {
 			continue
 		}
 		asked[id] = true
 		found, err := findOne(id, look)
+		if unknown, ok := errors.AsType[*IDError](err); ok {
+			unknown.ID = typed
+		}
 		if err != nil && !ofOneID(err) {
 			return nil, err
 		}

@@ -88,9 +88,9 @@ func runAdopt(ctx context.Context, d *deps, f adoptOptions) error {
 	case n == 0:
 		return nil
 	case n < len(places):
-		return &exitError{exitPartial, fmt.Errorf("%w: %w", errReported, got.Errs[0])}
+		return &exitError{exitPartial, reported(got.Errs[0])}
 	}
-	return fmt.Errorf("%w: %w", errReported, got.Errs[0])
+	return reported(got.Errs[0])
 }
 
 // placesOf finds the endpoints that URLs and names mean.

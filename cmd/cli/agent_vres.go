@@ -13,8 +13,6 @@ import (
 
 	"gridbroker/batch"
 	"gridbroker/environment"
-	"gridbroker/environment/layers"
-	"gridbroker/environment/registry"
 	"gridbroker/plugins"
 )
 
@@ -97,6 +95,9 @@ func runAgentVRES(ctx context.Context, d *deps, f agentVRESOptions) error {
 	if f.interval < time.Second {
 		return usageError(fmt.Errorf("--interval %v: say 1s or more", f.interval))
 	}
+	if _, err := readNode(abs(d, f.node)); err != nil { // later it may be away, as it is written anew
+		return err
+	}
 	for {
 		doc, err := lookVRES(ctx, d, f, reader, marker)
 		if f.once {
@@ -122,11 +123,10 @@ func runAgentVRES(ctx context.Context, d *deps, f agentVRESOptions) error {
 // lookVRES is one look: what is wanted, deployed, and reported.
 func lookVRES(ctx context.Context, d *deps, f agentVRESOptions, reader plugins.QueueReader, marker plugins.EnvironmentMarker) (vresDocument, error) {
 	doc := vresDocument{Wanted: []vresWanted{}, Environments: []vresEnvironment{}}
-	node, err := environment.ReadNode(abs(d, f.node))
+	node, err := readNode(abs(d, f.node))
 	if err != nil {
 		return doc, err
 	}
-	node.Fetch, node.Codec = registry.Client{}.Blobs, layers.Codec{}
 	catalog, err := node.Catalog()
 	if err != nil {
 		return doc, err

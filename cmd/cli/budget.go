@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 )
@@ -30,11 +31,11 @@ administrator sees all accounts, and sets one with --user and --set.`,
 			if cmd.Flags().Changed("set") {
 				return runGrant(cmd.Context(), d, to, user, grant)
 			}
-			return runBudget(cmd.Context(), d, to)
+			return runBudget(cmd.Context(), d, to, user)
 		},
 	}
 	cmd.Flags().StringVar(&to, "via", "", "`URL` of the scheduler (default: scheduler of the configuration file)")
-	cmd.Flags().StringVar(&user, "user", "", "whose account --set changes: a `subject`")
+	cmd.Flags().StringVar(&user, "user", "", "whose account alone is shown, or changed by --set: a `subject`")
 	cmd.Flags().Float64Var(&grant, "set", 0, "the `budget` in all, in processor-hours at priority 1")
 	return cmd
 }
@@ -43,14 +44,19 @@ func runGrant(ctx context.Context, d *deps, to, user string, budget float64) err
 	if user == "" {
 		return usageError(fmt.Errorf("--set %v: say whose with --user", budget))
 	}
-	return callScheduler(ctx, d, to, "grant", "PUT", "/v1/budgets", map[string]any{"user": user, "budget": budget}, nil)
+	if err := callScheduler(ctx, d, to, "grant", "PUT", "/v1/budgets", map[string]any{"user": user, "budget": budget}, nil); err != nil {
+		return err
+	}
+	return runBudget(ctx, d, to, user)
 }
 
-func runBudget(ctx context.Context, d *deps, to string) error {
+// runBudget shows the accounts that the scheduler tells of, or of these that of one user.
+func runBudget(ctx context.Context, d *deps, to, user string) error {
 	var out budgetDocument
 	if err := callScheduler(ctx, d, to, "budget", "GET", "/v1/budget", nil, &out); err != nil {
 		return err
 	}
+	out.Budgets = slices.DeleteFunc(out.Budgets, func(b budgetLine) bool { return user != "" && b.User != user })
 	if d.json {
 		return printJSON(d, "budget", out)
 	}

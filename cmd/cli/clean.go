@@ -46,6 +46,7 @@ func cleaned(d *deps, rs []*jobs.Outcome) error {
 		}
 		return outcomeOf(d, rs, jobErr)
 	}
+	sayNoneToPeople(d, rs)
 	for _, r := range rs {
 		if r.Err == nil {
 			sayOut(d, "%s", r.ID)

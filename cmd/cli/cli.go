@@ -34,6 +34,18 @@ type deps struct {
 // errReported is returned by verbs that have already said what went wrong.
 var errReported = errors.New("already reported")
 
+// said is an error that has been told already.
+type said struct{ error }
+
+// Unwrap returns it.
+func (s said) Unwrap() error { return s.error }
+
+// Is tells that it is an errReported.
+func (said) Is(target error) bool { return target == errReported }
+
+// reported is what went wrong and has been told: only documents still tell it.
+func reported(err error) error { return said{err} }
+
 // Main runs the command and returns its exit code.
 func Main(ctx context.Context, env Env, args []string) int {
 	if env.Backends == nil {

@@ -29,23 +29,26 @@ the cache of unpacked images. Settings are read from --node.`,
 	}
 	var node string
 	cmd.PersistentFlags().StringVar(&node, "node", environment.DefaultNode, "the node's settings, `FILE`")
-	open := func() (*environment.Node, error) {
-		n, err := environment.ReadNode(abs(d, node))
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("the node's settings: %w; they are such as {\"definitions\": \"/etc/grid/environments\", \"cache\": \"/var/cache/grid-environments\"}, and --node names another file", err)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("the node's settings: %w", err)
-		}
-		n.Fetch, n.Codec = registry.Client{}.Blobs, layers.Codec{}
-		return n, nil
-	}
+	open := func() (*environment.Node, error) { return readNode(abs(d, node)) }
 	cmd.AddCommand(envListCmd(d, open), envRunCmd(d, open), envBuildCmd(d, open), envImportCmd(d, open), envVerifyCmd(d, open), envGCCmd(d, open),
 		envPushCmd(d, open), envShellCmd(d, open))
 	return cmd
 }
 
 type openNode func() (*environment.Node, error)
+
+// readNode reads a node's settings. That there are none, or that they cannot be meant, is the user's mistake, as with any settings.
+func readNode(path string) (*environment.Node, error) {
+	n, err := environment.ReadNode(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w; they are such as {\"definitions\": \"/etc/grid/environments\", \"cache\": \"/var/cache/grid-environments\"}, and --node names another file", err)
+	}
+	if err != nil {
+		return nil, usageError(fmt.Errorf("the node's settings: %w", err))
+	}
+	n.Fetch, n.Codec = registry.Client{}.Blobs, layers.Codec{}
+	return n, nil
+}
 
 // completeTags offers the tags that the node defines: as the first argument or, with each, as every one.
 func completeTags(open openNode, each bool) cobra.CompletionFunc {
@@ -163,7 +166,7 @@ func defineEnvironment(d *deps, node *environment.Node, def *environment.Definit
 	}
 	sayOut(d, "%s %s\n  %s", def.Tag, def.Digest, path)
 	if _, err := os.Lstat(path + ".sig"); err == nil {
-		say(d, d.env.Err, "its signature is of what it was: ssh-keygen -Y sign -n %s -f KEY %s\n", environment.SignatureNamespace, path)
+		sayErr(d, "its signature is of what it was: ssh-keygen -Y sign -n %s -f KEY %s", environment.SignatureNamespace, path)
 	}
 	return nil
 }

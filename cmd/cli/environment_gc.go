@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -90,12 +88,9 @@ func (f *gcOptions) agreed(d *deps, list []environment.Entry) bool {
 		return false
 	}
 	for _, e := range list {
-		say(d, d.env.Err, "would remove %s\n", entryText(e))
+		sayErr(d, "would remove %s", entryText(e))
 	}
-	say(d, d.env.Err, "Remove %s? [y/N] ", counted(len(list), "environment"))
-	line, err := bufio.NewReader(d.env.In).ReadString('\n')
-	answer := strings.ToLower(strings.TrimSpace(line))
-	return err == nil && (answer == "y" || answer == "yes")
+	return agreed(d, "Remove "+counted(len(list), "environment"))
 }
 
 func entryText(e environment.Entry) string {

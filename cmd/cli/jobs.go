@@ -137,6 +137,13 @@ func sayNone(d *deps, rs []*jobs.Outcome) {
 	}
 }
 
+// sayNoneToPeople is sayNone of verbs that cron runs, which mails every word: at a terminal alone.
+func sayNoneToPeople(d *deps, rs []*jobs.Outcome) {
+	if d.env.ErrTerminal {
+		sayNone(d, rs)
+	}
+}
+
 // openJobs opens a session and selects jobs, asking the back-ends about them
 // first where the verb wants that.
 func openJobs(ctx context.Context, d *deps, p planning, sel selection, n needs) (*session, []*jobs.Outcome, error) {
@@ -289,13 +296,13 @@ func outcomeOf(d *deps, rs []*jobs.Outcome, failed func(*jobs.Outcome) error) er
 	case bad == 0:
 		return nil
 	case uncertain != nil:
-		return &exitError{exitUncertain, fmt.Errorf("%w: %w", errReported, uncertain)}
+		return &exitError{exitUncertain, reported(uncertain)}
 	case interrupted != nil:
 		return interrupted
 	case bad < len(rs):
-		return &exitError{exitPartial, fmt.Errorf("%w: %w", errReported, first)}
+		return &exitError{exitPartial, reported(first)}
 	}
-	return fmt.Errorf("%w: %w", errReported, first)
+	return reported(first)
 }
 
 // report prints the errors of jobs on standard error.

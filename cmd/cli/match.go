@@ -111,7 +111,7 @@ func runMatch(ctx context.Context, d *deps, args []string, f matchOptions) error
 func unmatched(p *broker.Plan) error {
 	for _, j := range p.Jobs {
 		if j.Err != nil {
-			return &exitError{exitNoMatch, fmt.Errorf("%w: %w", errReported, j.Err)}
+			return &exitError{exitNoMatch, reported(j.Err)}
 		}
 	}
 	return nil

@@ -107,6 +107,7 @@ func printOutput(d *deps, rs []*jobs.Outcome, got map[string]jobs.Fetched, named
 		}
 		return outputOutcome(d, rs, got, failed)
 	}
+	sayNoneToPeople(d, rs)
 	for _, o := range doc.Jobs {
 		for _, f := range o.Files {
 			sayOut(d, "%s", relative(d, filepath.Join(o.Dir, f)))

@@ -290,8 +290,8 @@ func look(ctx context.Context, d *deps, s *session, where discovery) (infosys.Sn
 	}
 	reportSources(d, snap)
 	s.sites.check(d, s.jobs.Rules.Sites, references(snap))
-	if locked(d, snap) != nil {
-		return snap, &exitError{exitCredential, errReported}
+	if f := locked(d, snap); f != nil {
+		return snap, &exitError{exitCredential, reported(f)}
 	}
 	return snap, nil
 }

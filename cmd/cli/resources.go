@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -94,7 +95,7 @@ func noneAnswered(s infosys.Snapshot) error {
 			return nil
 		}
 	}
-	return &exitError{exitFailed, fmt.Errorf("%w: no source answered", errReported)}
+	return &exitError{exitFailed, reported(errors.New("no source answered"))}
 }
 
 func printResources(d *deps, b *plugins.Registry, s infosys.Snapshot, saved string) error {
@@ -114,7 +115,7 @@ func printResources(d *deps, b *plugins.Registry, s infosys.Snapshot, saved stri
 	}
 	for _, o := range s.Outcomes {
 		reportClaims(d, o)
-		say(d, d.env.Err, "%s\n", outcomeLine(d, o))
+		sayErr(d, "%s", outcomeLine(d, o))
 	}
 	reportDoubts(d, s.Resources)
 	n := s.Slots()
@@ -122,9 +123,9 @@ func printResources(d *deps, b *plugins.Registry, s infosys.Snapshot, saved stri
 	if n.AtMost > n.Free {
 		free += fmt.Sprintf(" to %d", n.AtMost)
 	}
-	say(d, d.env.Err, "%d resources in %d queues, %s slots free of %d\n", len(s.Resources), n.Queues, free, n.Total)
+	sayErr(d, "%d resources in %d queues, %s slots free of %d", len(s.Resources), n.Queues, free, n.Total)
 	if saved != "" {
-		say(d, d.env.Err, "saved: grid match --info file:%s JOB.jdl\n", saved)
+		sayErr(d, "saved: grid match --info file:%s JOB.jdl", saved)
 	}
 	return nil
 }
@@ -136,10 +137,10 @@ const maxDoubts = 5
 func reportDoubts(d *deps, rs []glue.Resource) {
 	doubts := glue.Doubts(rs)
 	for _, doubt := range doubts[:min(len(doubts), maxDoubts)] {
-		say(d, d.env.Err, "warning: %s: %s\n", doubt.CE, doubt.Said)
+		sayErr(d, "warning: %s: %s", doubt.CE, doubt.Said)
 	}
 	if n := len(doubts) - maxDoubts; n > 0 {
-		say(d, d.env.Err, "warning: %d more such CEs\n", n)
+		sayErr(d, "warning: %d more such CEs", n)
 	}
 }
 
@@ -317,7 +318,7 @@ func (c condition) missing(d *deps, rs []glue.Resource) error {
 		if near := classad.Nearest(name, glue.Names()); near != "" {
 			hint = "; did you mean " + near + "?"
 		}
-		say(d, d.env.Err, "warning: --where: no resource publishes %s%s\n", name, hint)
+		sayErr(d, "warning: --where: no resource publishes %s%s", name, hint)
 	}
 	return nil
 }

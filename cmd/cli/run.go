@@ -233,7 +233,7 @@ func runExit(o *jobs.Outcome) error {
 		if o.Reason != "" { // as a shell says "Killed"
 			return &exitError{code, fmt.Errorf("job %s: %s", o.ID, o.Reason)}
 		}
-		return &exitError{code, fmt.Errorf("%w: exit code %d", errReported, *o.ExitCode)}
+		return &exitError{code, reported(fmt.Errorf("exit code %d", *o.ExitCode))}
 	}
 	return &exitError{exitNoJob, fmt.Errorf("job %s: %s: %s", o.ID, o.State, o.Reason)}
 }

@@ -474,7 +474,7 @@ func submitted(d *deps, p *broker.Plan, rs []*jobs.Outcome, waited bool) error {
 	if err := outcomeOf(d, rs, check); err != nil || none == 0 {
 		return err
 	}
-	return &exitError{exitPartial, fmt.Errorf("%w: %d of %d jobs match nothing", errReported, none, len(p.Jobs))}
+	return &exitError{exitPartial, reported(fmt.Errorf("%d of %d jobs match nothing", none, len(p.Jobs)))}
 }
 
 // endErr is what a job that was waited for makes of the exit status.

@@ -125,7 +125,7 @@ func undefined(d *deps, node *environment.Node, file, name string) {
 	}
 	var unknown *environment.UnknownTagError
 	if _, err := node.Definition(name); errors.As(err, &unknown) {
-		say(d, d.env.Err, "%s: %v, which %s names: it is published as software that is there\n", name, err, file)
+		sayErr(d, "%s: %v, which %s names: it is published as software that is there", name, err, file)
 	}
 }
 

@@ -2,6 +2,7 @@ package condor
 
 import (
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -147,6 +148,9 @@ func ReadDAG(file string, src []byte, near *jdl.Nearby, warn func(*classad.Diagn
 	}
 	ad := classad.NewAd()
 	ad.Set("Type", classad.NewLiteral(classad.StringValue("dag")))
+	if name := path.Base(file); name != "-" {
+		ad.Set("JobName", classad.NewLiteral(classad.StringValue(name))) // as DAGMan's own job is called
+	}
 	ad.Set("Nodes", nodes)
 	ad.Set("Dependencies", edges)
 	return []*classad.Ad{ad}, nil

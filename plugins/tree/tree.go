@@ -22,6 +22,7 @@ import (
 
 	"gridbroker/credential"
 	"gridbroker/foreign"
+	"gridbroker/glue"
 	"gridbroker/plugins"
 )
 
@@ -130,10 +131,24 @@ func (b *backend) Close() error {
 	return nil
 }
 
-// Source implements plugins.SourceOpener: a tree is one resource that takes every job.
+// Source implements plugins.SourceOpener: a tree is one resource that takes every job, of those whom it can know.
 func (b *backend) Source(u *url.URL) (plugins.Source, error) {
 	endpoint, _, err := parseURL(u.String())
-	return plugins.Service{Endpoint: endpoint, Interface: Interface, Now: b.conf.Now}, err
+	return door{plugins.Service{Endpoint: endpoint, Interface: Interface, Now: b.conf.Now}, b}, err
+}
+
+// door is a desk's source: who has nothing to show learns it before anything is recorded.
+type door struct {
+	plugins.Service
+	b *backend
+}
+
+// Resources implements plugins.Source.
+func (s door) Resources(ctx context.Context) ([]glue.Resource, error) {
+	if _, err := s.b.client(s.Endpoint); err != nil {
+		return nil, err
+	}
+	return s.Service.Resources(ctx)
 }
 
 // maxDocument bounds an answer, in bytes.
