@@ -44,6 +44,8 @@ func readDAG(t *testing.T, src string) (*jdl.JobSet, []string, error) {
 		"none.dag":   "# nothing\n",
 		"many.sub":   "executable = a.sh\ntransfer_output_files = o\ntransfer_output_remaps = \"o=o.$(Process)\"\nqueue 2",
 		"cat.dag":    "JOB X a.sub\nJOB Y a.sub\nCATEGORY X cat\nCATEGORY Y +all\nMAXJOBS cat 3\n",
+		"end.dag":    "SPLICE E ends.dag\nJOB Z a.sub\n",
+		"ends.dag":   "JOB X a.sub\nABORT-DAG-ON X 3\n",
 		"fin.dag":    "JOB A a.sub\nFINAL F a.sub\n",
 		"pin.dag":    "JOB X a.sub\nJOB Y a.sub\nPARENT X CHILD Y\nPIN_IN X 1\nPIN_OUT Y 1\n",
 		"orphan.dag": "JOB X a.sub\nJOB Y a.sub\nJOB Z a.sub\nPARENT X CHILD Y\nPIN_IN X 1\nPIN_OUT Y 1\n",
@@ -179,5 +181,15 @@ func TestDAGEnds(t *testing.T) {
 	}
 	if !strings.Contains(strings.Join(warnings, "\n"), "RETURN is not used") {
 		t.Errorf("warnings %q", warnings)
+	}
+}
+
+// What ends a SUBDAG alone there ends the whole DAG here, which is told; a splice is part of its DAG there, too.
+func TestEndOfASubdag(t *testing.T) {
+	for text, told := range map[string]bool{"SPLICE S end.dag": false, "SUBDAG EXTERNAL S ends.dag": true, "SUBDAG EXTERNAL S end.dag": true, "SPLICE S ends.dag\nSUBDAG EXTERNAL T in.dag": false} {
+		_, warnings, err := readDAG(t, text+"\nJOB A a.sub\n")
+		if said := strings.Contains(strings.Join(warnings, "\n"), "ABORT-DAG-ON of a node of SUBDAG S: it ends the whole DAG"); err != nil || said != told {
+			t.Errorf("%s: %v %q", text, err, warnings)
+		}
 	}
 }

@@ -76,6 +76,12 @@ func abortOn(d *dagReader, rest string, line int) {
 		}
 		d.tell(line, "RETURN is not used: what follows a DAG ends with 0 where all went well, and else with 1")
 	}
+	for f := d.dagFile; f != nil; f = f.outer {
+		if f.external {
+			d.tell(line, "ABORT-DAG-ON of a node of SUBDAG %s: it ends the whole DAG, and not that SUBDAG alone", strings.TrimSuffix(f.prefix, "+"))
+			break
+		}
+	}
 	for _, n := range d.meant(words[0], line) {
 		switch {
 		case n != d.last:
