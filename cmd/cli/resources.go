@@ -123,7 +123,7 @@ func printResources(d *deps, b *plugins.Registry, s infosys.Snapshot, saved stri
 	if n.AtMost > n.Free {
 		free += fmt.Sprintf(" to %d", n.AtMost)
 	}
-	sayErr(d, "%d resources in %d queues, %s slots free of %d", len(s.Resources), n.Queues, free, n.Total)
+	sayErr(d, "%s in %s, %s slots free of %d", counted(len(s.Resources), "resource"), counted(n.Queues, "queue"), free, n.Total)
 	if saved != "" {
 		sayErr(d, "saved: grid match --info file:%s JOB.jdl", saved)
 	}
@@ -150,15 +150,15 @@ func outcomeLine(d *deps, o infosys.Outcome) passage {
 	var line string
 	switch {
 	case o.Stale:
-		line = fmt.Sprintf("%s; %d resources of %s ago from the cache", sourceError(o), o.Resources, ago(d, o.Fetched))
+		line = fmt.Sprintf("%s; %s of %s ago from the cache", sourceError(o), counted(o.Resources, "resource"), ago(d, o.Fetched))
 	case o.Err != nil && o.Resources > 0:
-		line = fmt.Sprintf("%d resources, then: %s", o.Resources, sourceError(o))
+		line = fmt.Sprintf("%s, then: %s", counted(o.Resources, "resource"), sourceError(o))
 	case o.Err != nil:
 		line = string(sourceError(o))
 	case o.Cached:
-		line = fmt.Sprintf("%d resources of %s ago from the cache", o.Resources, ago(d, o.Fetched))
+		line = fmt.Sprintf("%s of %s ago from the cache", counted(o.Resources, "resource"), ago(d, o.Fetched))
 	default:
-		line = fmt.Sprintf("%d resources", o.Resources)
+		line = counted(o.Resources, "resource")
 	}
 	if o.Err != nil {
 		line = styled(d, red, line) + sourceHint(d, o)

@@ -123,6 +123,7 @@ func runCommand(ctx context.Context, d *deps, f runOptions, argv []string) error
 		return err
 	}
 	sayWarnings(d, set)
+	sayLine(d, argv)
 	f.planning = f.regarding(set.Jobs)
 	n := needs{records: mustRecords, services: true, scouts: scouting{on: true, follow: true}}
 	if f.dryRun {
@@ -156,6 +157,16 @@ func runCommand(ctx context.Context, d *deps, f runOptions, argv []string) error
 		return noJob(ctx, err)
 	}
 	return runJob(ctx, d, s, rs[0], f)
+}
+
+// sayLine tells that a line for a shell was given for the name of a program.
+func sayLine(d *deps, argv []string) {
+	if len(argv) > 1 || !strings.ContainsAny(argv[0], " \t\n|;&<>") {
+		return
+	}
+	if _, err := os.Stat(abs(d, argv[0])); err != nil {
+		sayErr(d, "no program is called %q: grid run -- sh -c 'LINE' runs a line of a shell", argv[0])
+	}
 }
 
 // noJob is a failure of this program before there was a job: with the code 1 it could be taken for the command's own.
