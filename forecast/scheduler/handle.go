@@ -247,13 +247,13 @@ const (
 	avoidRefused = 10 * time.Minute
 )
 
-// sending is how long it took from when a job was to be sent until it was at its site, and the planner knew.
-func (w *work) sending(c *cluster, j *Job, r result) time.Duration {
+// took is the time from when a job was to be sent until it was at its site, and the leader knew.
+func (c *cluster) took(now time.Time, j *Job, r result) time.Duration {
 	due := j.Booking.Made
 	if c.site.Start == wire.Plain { // it waits for its slot
 		due = max(due, c.due(j, j.Booking))
 	}
-	return max(time.Duration(w.now.Unix()-due)*time.Second, time.Duration(r.Seconds*float64(time.Second)))
+	return max(time.Duration(now.Unix()-due)*time.Second, time.Duration(r.Seconds*float64(time.Second)))
 }
 
 func (w *work) launched(j *Job, r result) {
@@ -276,7 +276,7 @@ func (w *work) launched(j *Job, r result) {
 		if j.late(w.now.Add(-w.s.conf.Grace).Unix()) { // others may be late, too
 			c.launchMS = max(c.launchMS, took)
 		}
-		whole := w.sending(c, j, r)
+		whole := c.took(w.now, j, r)
 		c.sending = max(whole, (7*c.sending+whole)/8)
 		c.changed = true
 		w.change(j)
