@@ -3,6 +3,8 @@ package cli
 import (
 	"cmp"
 	"context"
+	"crypto/x509"
+	"errors"
 	"slices"
 	"time"
 
@@ -17,9 +19,9 @@ func schedulerDoctorCmd(d *deps, file *string) *cobra.Command {
 		Use:   "doctor",
 		Short: "What is wrong with the scheduler's configuration, database and agents",
 		Long: `Doctor looks at the configuration, the key, the database and its schema, the
-ledger, the issuers of tokens and of the login: whether they answer and people
-can sign in there, and at every cluster: whether its agent is heard and its
-priority function is sound.`,
+ledger, the scheduler's certificate and the authorities' files, the issuers of
+tokens and of the login: whether they answer and people can sign in there, and
+at every cluster: whether its agent is heard and its priority function is sound.`,
 		Example: "  grid scheduler doctor --file scheduler.toml",
 		Args:    usageArgs(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runSchedulerDoctor(cmd.Context(), d, *file) },
@@ -96,6 +98,33 @@ func doctorEnds(d *deps, c schedulerConfig, say func(ok bool, format string, arg
 		}
 	}
 	say(trust.Size() > 0, "%d authorities in %s", trust.Size(), trust.Dir())
+	doctorAuthorities(trust, own().Certificate, say)
+}
+
+// doctorAuthorities looks at the authorities' files, and whether theirs let the scheduler's own certificate be: users and
+// agents refuse it else. One of a public authority, which is not among them, may be as good.
+func doctorAuthorities(trust *credential.Trust, own [][]byte, say func(ok bool, format string, args ...any)) {
+	for _, f := range trust.Check(nil) {
+		if bad := f.Severity == credential.Warning || f.Severity == credential.Problem; bad && f.ID != "trust.ca-expired" && f.ID != "trust.crl-expired" { // these are among those that end
+			say(false, "authorities: %v", &f)
+		}
+	}
+	var chain []*x509.Certificate
+	for _, der := range own {
+		c, err := x509.ParseCertificate(der)
+		if err != nil {
+			say(false, "certificate: %v", err)
+			return
+		}
+		chain = append(chain, c)
+	}
+	err := trust.VerifyChain(chain)
+	if f, ok := errors.AsType[*credential.Finding](err); ok && f.ID == "trust.unknown-ca" {
+		return
+	}
+	if err != nil {
+		say(false, "certificate: %v", err)
+	}
 }
 
 // doctorIssuers asks those whose word the scheduler goes by.
