@@ -56,12 +56,26 @@ type Door struct {
 // ErrStranger is a request without a credential that is good here.
 var ErrStranger = errors.New("who are you? Show a grid certificate, a proxy, or a bearer token")
 
-// refusal is what a stranger is told: that what he showed has run out, which he can see himself, and
-// of what else is wrong with it nothing.
+// audienceError is a good token of an issuer that is believed, which is meant for others.
+type audienceError struct {
+	has  []string
+	want string
+}
+
+// Error implements error.
+func (e *audienceError) Error() string {
+	return fmt.Sprintf("the token that you showed is for %.200q, not for %q: get one for that (grid auth login --audience)", strings.Join(e.has, " "), e.want)
+}
+
+// refusal is what a stranger is told: that what he showed has run out, or is a good token that is meant for
+// others, which he can see himself, and of what else is wrong with it nothing.
 func refusal(r *http.Request, err error, now time.Time) error {
 	const again = "%s that you showed ran out at %s: renew it (grid auth status)"
 	if e, ok := errors.AsType[*oidc.TokenExpiredError](err); ok {
 		return fmt.Errorf(again, "the token", e.Expiry.UTC().Format(time.RFC3339))
+	}
+	if e, ok := errors.AsType[*audienceError](err); ok {
+		return e
 	}
 	if err != nil && r.TLS != nil && len(r.TLS.PeerCertificates) > 0 && r.Header.Get("Authorization") == "" {
 		if until := r.TLS.PeerCertificates[0].NotAfter; until.Before(now) {
@@ -154,9 +168,12 @@ func (d *Door) byToken(ctx context.Context, token string) (Person, error) {
 	if err != nil {
 		return Person{}, err
 	}
-	id, err := verified(ctx, issuer, &oidc.Config{ClientID: d.Audience}, token)
+	id, err := verified(ctx, issuer, &oidc.Config{SkipClientIDCheck: true}, token)
 	if err != nil {
 		return Person{}, err
+	}
+	if d.Audience == "" || !slices.Contains(id.Audience, d.Audience) {
+		return Person{}, &audienceError{id.Audience, d.Audience}
 	}
 	p := Person{Subject: id.Issuer + "#" + id.Subject, Expires: id.Expiry, Vouched: id.Expiry, Token: true}
 	p.VO, p.FQANs, p.Doubt = d.groups(id.Issuer, claims.Groups())

@@ -265,7 +265,9 @@ func TestDoorKnowsIssuers(t *testing.T) {
 		{"expired", iss, -time.Minute, ours, ""},
 		{"another audience", iss, time.Hour, map[string]any{"aud": "https://ce.example.org"}, ""},
 		{"any audience", iss, time.Hour, nil, ""},
+		{"expired, for another audience", iss, -time.Minute, nil, ""},
 		{"another key", forger, time.Hour, ours, ""},
+		{"another key, for another audience", forger, time.Hour, nil, ""},
 		{"an issuer that is not configured", &foreign, time.Hour, ours, ""},
 		{"an issuer that does not answer", &deadIss, time.Hour, ours, ""},
 	} {
@@ -280,7 +282,11 @@ func TestDoorKnowsIssuers(t *testing.T) {
 			continue
 		}
 		for _, method := range []string{"GET", "POST"} {
-			if said := f.refused(f.client(nil), token, method); strings.Contains(said, "the token that you showed ran out at ") != (c.name == "expired") {
+			said := f.refused(f.client(nil), token, method)
+			if strings.Contains(said, "the token that you showed ran out at ") != strings.HasPrefix(c.name, "expired") {
+				t.Errorf("%s: %s hears %q", c.name, method, said)
+			}
+			if strings.Contains(said, "get one for that (grid auth login --audience)") != (c.name == "another audience" || c.name == "any audience") {
 				t.Errorf("%s: %s hears %q", c.name, method, said)
 			}
 		}
