@@ -8,7 +8,7 @@ import (
 // RefreshAll selects jobs and refreshes them: while back-ends are asked about those that
 // have not ended, the others, which may be many more, are read. With records that cannot
 // be read the others are returned, and a *DamagedError.
-func (c *Controller) RefreshAll(ctx context.Context, q Query) ([]*Outcome, error) {
+func RefreshAll(ctx context.Context, c *Controller, q Query) ([]*Outcome, error) {
 	live := q
 	live.Live = true
 	rs, err := c.Store.Select(ctx, live)
@@ -31,11 +31,11 @@ func (c *Controller) RefreshAll(ctx context.Context, q Query) ([]*Outcome, error
 		return nil, err
 	}
 	out, others := together(asked, all.rs)
-	return out, errors.Join(c.refreshRead(ctx, others), all.err)
+	return out, errors.Join(refreshRead(ctx, c, others), all.err)
 }
 
 // refreshRead refreshes jobs whose records were read while others were refreshed: attempts of theirs may have turned up since.
-func (c *Controller) refreshRead(ctx context.Context, os []*Outcome) error {
+func refreshRead(ctx context.Context, c *Controller, os []*Outcome) error {
 	now := c.now()
 	var loose []*Outcome
 	for _, o := range os {

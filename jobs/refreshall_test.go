@@ -48,7 +48,7 @@ func TestOthersAreReadMeanwhile(t *testing.T) {
 		n.wait(t)
 		return plugins.Status{State: plugins.Done, ExitCode: glue.Some(0)}
 	}
-	os, err := c.RefreshAll(t.Context(), jobs.Query{})
+	os, err := jobs.RefreshAll(t.Context(), c, jobs.Query{})
 	if err != nil || states(os) != "cancelled done done" {
 		t.Fatalf("%s, %v", states(os), err)
 	}
@@ -60,7 +60,7 @@ func TestOthersAreReadMeanwhile(t *testing.T) {
 			t.Errorf("%+v", o)
 		}
 	}
-	if os, err := c.RefreshAll(t.Context(), jobs.Query{Since: start.Add(24 * time.Hour)}); err != nil || len(os) != 0 {
+	if os, err := jobs.RefreshAll(t.Context(), c, jobs.Query{Since: start.Add(24 * time.Hour)}); err != nil || len(os) != 0 {
 		t.Errorf("%d jobs since tomorrow, %v", len(os), err)
 	}
 }

@@ -252,7 +252,7 @@ func refreshedMany(ctx context.Context, d *deps, s *session, sel selection) ([]*
 	if err != nil {
 		return nil, usageError(err)
 	}
-	rs, err := s.jobs.RefreshAll(ctx, q)
+	rs, err := jobs.RefreshAll(ctx, s.jobs, q)
 	if err := sayDamaged(d, err); err != nil {
 		return nil, err
 	}

@@ -369,16 +369,16 @@ func (r *reader) files() {
 			r.b.Input(source, base, false)
 		}
 	}
-	r.oneOf(r.get("when_to_transfer_output", "whentotransferoutput"), "when_to_transfer_output", "ON_EXIT", "ON_EXIT_OR_EVICT", "ON_SUCCESS", "NEVER")
+	oneOf(r, r.get("when_to_transfer_output", "whentotransferoutput"), "when_to_transfer_output", "ON_EXIT", "ON_EXIT_OR_EVICT", "ON_SUCCESS", "NEVER")
 	s := r.get("should_transfer_files", "shouldtransferfiles")
-	if r.oneOf(s, "should_transfer_files", "YES", "NO", "IF_NEEDED", "TRUE", "FALSE"); !yes(s, true) {
+	if oneOf(r, s, "should_transfer_files", "YES", "NO", "IF_NEEDED", "TRUE", "FALSE"); !yes(s, true) {
 		r.tell(r.b.Pos, "should_transfer_files = %s: elsewhere the files of this machine are not there: name what the job needs in transfer_input_files", s)
 	}
 	r.outputs()
 }
 
 // oneOf refuses words that HTCondor does not know.
-func (r *reader) oneOf(value, command string, words ...string) {
+func oneOf(r *reader, value, command string, words ...string) {
 	known := func(word string) bool { return classad.EqualFold(word, value) }
 	if value != "" && !slices.ContainsFunc(words, known) {
 		r.fail(r.b.Pos, "%s = %s: it is %s", command, value, strings.Join(words[:3], ", "))
