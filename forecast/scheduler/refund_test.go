@@ -1,8 +1,12 @@
 package scheduler
 
 import (
+	"errors"
 	"testing"
+	"time"
 
+	"gridbroker/credential"
+	"gridbroker/jdl"
 	"gridbroker/plugins"
 )
 
@@ -46,5 +50,29 @@ func TestUnbookedIsPaidBack(t *testing.T) {
 	now := &work{s: w.s, mem: w.s.mem, now: w.now, changed: map[string]*Job{}}
 	if now.unbook(j, "it did not start", 0); charged == 0 || j.Charged != 0 || len(now.ledger) != 2 || now.ledger[1].Account != purse(j.Owner) || now.ledger[1].Amount != charged {
 		t.Errorf("charged %d, then %d, and %+v", charged, j.Charged, now.ledger)
+	}
+}
+
+// A job that its owner's budget does not pay for waits, and its owner is told why where he looks first.
+func TestBudgetThatDoesNotSufficeIsTold(t *testing.T) {
+	f := newFront(t, func(c *Config, _ *API) { c.Budget = 1 })
+	job, err := jdl.ParseJob("job.jdl", []byte(`Executable = "/bin/true"; WallTime = 86400;`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	user := f.backend(f.proxy(f.user(f.ca, "Alice"), credential.ProxyOptions{Lifetime: time.Hour}))
+	res := user.Submit(t.Context(), []plugins.Request{{ID: "k1", Job: job, Endpoint: f.endpoint()}}, nil)
+	epoch, err := takeOver(t.Context(), f.store, "front")
+	if err = errors.Join(err, res[0].Err); err != nil {
+		t.Fatal(err)
+	}
+	f.s.setLead(epoch)
+	if _, err := f.s.Cycle(t.Context(), epoch); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range user.Status(t.Context(), []plugins.Handle{res[0].Handle}) {
+		if o.Err != nil || o.State != plugins.Queued || o.Reason != "not yet: its owner's budget does not suffice" {
+			t.Errorf("%+v", o)
+		}
 	}
 }

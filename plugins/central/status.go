@@ -36,6 +36,7 @@ type view struct {
 	Plugins   plugins.State `json:"plugins"`
 	Native    string        `json:"native"`
 	Reason    string        `json:"reason"`
+	Blocked   string        `json:"blocked"`
 	ExitCode  *int          `json:"exit_code"`
 	Node      string        `json:"node"`
 	Submitted int64         `json:"submitted"`
@@ -104,7 +105,7 @@ func (v view) words() string {
 	return v.State + " " + v.Native
 }
 
-// reason is which place a job waits for, that has one, or why it is held, failed or missed its slot.
+// reason is which place a job waits for, that has one, or what keeps it from one, or why it is held, failed or missed its slot.
 func (v view) reason() string {
 	waits := v.Plugins == plugins.Queued && v.Started == 0
 	switch {
@@ -112,6 +113,8 @@ func (v view) reason() string {
 		return "booked at " + v.Booking.words()
 	case waits && v.Outlook != nil:
 		return "likely at " + v.Outlook.words()
+	case waits && v.Blocked != "":
+		return "not yet: " + v.Blocked
 	}
 	return v.Reason
 }
