@@ -50,7 +50,8 @@ func printWhy(ctx context.Context, d *deps, s *session, rs []*jobs.Outcome) erro
 	doc := whyDocument{Jobs: []whyJob{}}
 	adviser := newAdviser(d, s)
 	for _, r := range rs {
-		doc.Jobs = append(doc.Jobs, whyJob{r.ID, slices.Concat(reasons(d, s, r), theirReasons(ctx, s, r), adviser.advice(ctx, r))})
+		theirs, told := theirReasons(ctx, s, r)
+		doc.Jobs = append(doc.Jobs, whyJob{r.ID, slices.Concat(reasons(d, s, r, told), theirs, adviser.advice(ctx, r))})
 	}
 	if d.json {
 		for _, j := range doc.Jobs {
@@ -72,8 +73,8 @@ func printWhy(ctx context.Context, d *deps, s *session, rs []*jobs.Outcome) erro
 	return nil
 }
 
-// reasons are the story of a job in sentences.
-func reasons(d *deps, s *session, o *jobs.Outcome) []string {
+// reasons are the story of a job in sentences; told: its back-end gives its reasons behind it.
+func reasons(d *deps, s *session, o *jobs.Outcome, told bool) []string {
 	var out []string
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if n := len(o.Past); n > 0 && o.Past[n-1].Assigned != "" {
@@ -103,7 +104,7 @@ func reasons(d *deps, s *session, o *jobs.Outcome) []string {
 			add("When it was sent there, %s.", strings.Join(o.Environments, "; "))
 		}
 	default:
-		out = append(out, whyThere(d, o)...)
+		out = append(out, whyThere(d, o, told)...)
 	}
 	if o.Err != nil {
 		add("Asked just now, %s could not say: %v.", firstOf(o.At, "its computing element"), o.Err)
@@ -122,21 +123,21 @@ func often(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// theirReasons are those of the back-end that has the job.
-func theirReasons(ctx context.Context, s *session, o *jobs.Outcome) []string {
+// theirReasons are those of the back-end that has the job, and whether it gave any.
+func theirReasons(ctx context.Context, s *session, o *jobs.Outcome) (list []string, told bool) {
 	back, _ := s.backends.For(o.Handle.Interface)
 	e, can := back.(plugins.Explainer)
 	if !can || o.State != plugins.Queued && o.State != plugins.Running && o.State != plugins.Finishing || o.Handle.ID == "" {
-		return nil
+		return nil, false
 	}
 	list, err := e.Why(ctx, o.Handle)
 	if err != nil {
-		return []string{fmt.Sprintf("%s did not say why: %v.", firstOf(o.At, o.Handle.Endpoint), err)}
+		return []string{fmt.Sprintf("%s did not say why: %v.", firstOf(o.At, o.Handle.Endpoint), err)}, false
 	}
 	for i, text := range list {
 		list[i] = sentence(text)
 	}
-	return list
+	return list, len(list) > 0
 }
 
 // sentence begins with a capital and ends with a full stop.
@@ -223,8 +224,8 @@ func whenText(d *deps, t time.Time) string {
 	return "at the next look"
 }
 
-// whyThere tells of a job that a computing element has.
-func whyThere(d *deps, o *jobs.Outcome) []string {
+// whyThere tells of a job that a computing element has; told: why it is as it is there is said elsewhere.
+func whyThere(d *deps, o *jobs.Outcome, told bool) []string {
 	var out []string
 	chosen := fmt.Sprintf("It went to %s %s ago", firstOf(o.At, o.Resource), ago(d, o.Sent))
 	if len(o.Choices) > 0 {
@@ -245,7 +246,11 @@ func whyThere(d *deps, o *jobs.Outcome) []string {
 	case plugins.Held:
 		out = append(out, fmt.Sprintf("It is held%s; it does not go on before that is mended. grid resubmit sends it elsewhere after %s.", because(o.Reason), typed("cancel", o.ID)))
 	default:
-		out = append(out, fmt.Sprintf("It is %s there (%s)%s.", o.State, firstOf(o.Native, string(o.State)), namely(o.Reason)))
+		why := namely(o.Reason)
+		if told {
+			why = ""
+		}
+		out = append(out, fmt.Sprintf("It is %s there (%s)%s.", o.State, firstOf(o.Native, string(o.State)), why))
 	}
 	out = append(out, whyNotYet(d, o)...)
 	if o.Predicted > 0 && !o.Guessed {

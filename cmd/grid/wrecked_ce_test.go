@@ -19,7 +19,8 @@ const breakable = "arex7"
 
 // A real A-REX that freezes, that is killed and that is full: what it took is
 // found, and there is nothing twice. It has a CE of its own, which it starts,
-// as no other test may meet one that is broken.
+// as no other test may meet one that is broken. It takes longest: of tests that run
+// beside each other those of the last file begin first.
 func TestBrokenARC(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
