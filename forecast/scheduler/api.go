@@ -47,7 +47,7 @@ func person(ctx context.Context) (Person, error) {
 	case Person:
 		return p, nil
 	case error:
-		return Person{}, huma.Error401Unauthorized(p.Error())
+		return Person{}, huma.NewError(codeOf(p), p.Error())
 	}
 	return Person{}, huma.Error401Unauthorized(ErrStranger.Error())
 }
@@ -152,12 +152,10 @@ func (a *API) admit(next http.Handler, w http.ResponseWriter, r *http.Request) {
 	if p.Doubt != "" {
 		a.Log.Info("taken for a member of no VO", "subject", subject, "why", p.Doubt)
 	}
-	if err != nil && !errors.Is(err, ErrStranger) {
-		a.Log.Info("not let in", "from", r.RemoteAddr, "error", err)
-	}
+	noteStranger(a, r, err)
 	why := refusal(r, err, time.Now())
 	if err != nil && r.Method != http.MethodGet && r.Method != http.MethodHead { // what strangers send is not read
-		http.Error(w, why.Error(), http.StatusUnauthorized)
+		http.Error(w, why.Error(), codeOf(why))
 		return
 	}
 	r = asked(r, p, err == nil, why)
@@ -182,6 +180,15 @@ func (a *API) admit(next http.Handler, w http.ResponseWriter, r *http.Request) {
 	defer read()
 	if ok {
 		a.within(next, w, r, subject)
+	}
+}
+
+// noteStranger logs why somebody who shows something is not let in; that an issuer cannot be asked is the operator's matter.
+func noteStranger(a *API, r *http.Request, err error) {
+	if e, ok := errors.AsType[*silentIssuerError](err); ok && e.fresh {
+		a.Log.Warn("an issuer cannot be asked: its users are not let in", "issuer", e.issuer, "error", e.err)
+	} else if err != nil && !errors.Is(err, ErrStranger) {
+		a.Log.Info("not let in", "from", r.RemoteAddr, "error", err)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -67,8 +68,26 @@ func (e *audienceError) Error() string {
 	return fmt.Sprintf("the token that you showed is for %.200q, not for %q: get one for that (grid auth login --audience)", strings.Join(e.has, " "), e.want)
 }
 
-// refusal is what a stranger is told: that what he showed has run out, or is a good token that is meant for
-// others, which he can see himself, and of what else is wrong with it nothing.
+// silentIssuerError is a token of an issuer that is believed, which cannot be asked just now.
+type silentIssuerError struct {
+	issuer string
+	fresh  bool  // it was asked for this
+	err    error // nil: what was wrong is not for strangers
+}
+
+// Error implements error.
+func (e *silentIssuerError) Error() string {
+	if e.err != nil {
+		return fmt.Sprintf("the issuer %s cannot be asked: %v", e.issuer, e.err)
+	}
+	return fmt.Sprintf("%s, whose token you showed, cannot be asked just now: try again", e.issuer)
+}
+
+// Unwrap tells what was wrong.
+func (e *silentIssuerError) Unwrap() error { return e.err }
+
+// refusal is what a stranger is told: that what he showed has run out, is a good token that is meant for
+// others, or one whose issuer does not answer, which he can see himself, and of what else is wrong with it nothing.
 func refusal(r *http.Request, err error, now time.Time) error {
 	const again = "%s that you showed ran out at %s: renew it (grid auth status)"
 	if e, ok := errors.AsType[*oidc.TokenExpiredError](err); ok {
@@ -77,12 +96,23 @@ func refusal(r *http.Request, err error, now time.Time) error {
 	if e, ok := errors.AsType[*audienceError](err); ok {
 		return e
 	}
+	if e, ok := errors.AsType[*silentIssuerError](err); ok {
+		return &silentIssuerError{issuer: e.issuer}
+	}
 	if err != nil && r.TLS != nil && len(r.TLS.PeerCertificates) > 0 && r.Header.Get("Authorization") == "" {
 		if until := r.TLS.PeerCertificates[0].NotAfter; until.Before(now) {
 			return fmt.Errorf(again, "the certificate or proxy", until.UTC().Format(time.RFC3339))
 		}
 	}
 	return ErrStranger
+}
+
+// codeOf is the status by which a stranger is told why he is one (RFC 9110): 503 where he may be none a little later.
+func codeOf(why error) int {
+	if _, silent := errors.AsType[*silentIssuerError](why); silent {
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusUnauthorized
 }
 
 // Who finds out who asks.
@@ -164,11 +194,14 @@ func (d *Door) byToken(ctx context.Context, token string) (Person, error) {
 	if err != nil || claims.Opaque() || !slices.Contains(d.Issuers, claims.Issuer()) {
 		return Person{}, ErrStranger
 	}
-	issuer, err := d.provider(ctx, claims.Issuer())
+	issuer, fresh, err := d.provider(ctx, claims.Issuer())
 	if err != nil {
-		return Person{}, err
+		return Person{}, &silentIssuerError{claims.Issuer(), fresh, err}
 	}
 	id, err := verified(ctx, issuer, &oidc.Config{SkipClientIDCheck: true}, token)
+	if _, silent := errors.AsType[*url.Error](err); silent { // its keys are not to be had
+		return Person{}, &silentIssuerError{issuer: claims.Issuer(), err: err}
+	}
 	if err != nil {
 		return Person{}, err
 	}
@@ -206,9 +239,9 @@ type issuer struct {
 	asked    time.Time
 }
 
-// provider asks an issuer what it is, once. Others do not wait for one that
-// does not answer.
-func (d *Door) provider(ctx context.Context, name string) (*oidc.Provider, error) {
+// provider asks an issuer what it is, once, and tells whether it was asked for this.
+// Others do not wait for one that does not answer.
+func (d *Door) provider(ctx context.Context, name string) (p *oidc.Provider, fresh bool, err error) {
 	d.mu.Lock()
 	if d.issuers == nil {
 		d.issuers = map[string]*issuer{}
@@ -221,10 +254,10 @@ func (d *Door) provider(ctx context.Context, name string) (*oidc.Provider, error
 	d.mu.Unlock()
 	i.once.Lock()
 	defer i.once.Unlock()
-	if i.provider != nil || i.err != nil && time.Since(i.asked) < issuerPause {
-		return i.provider, i.err
+	fresh = i.provider == nil && (i.err == nil || time.Since(i.asked) >= issuerPause)
+	if fresh {
+		i.provider, i.err = providerOf(context.WithoutCancel(ctx), issuerClient(), name)
+		i.asked = time.Now()
 	}
-	i.provider, i.err = providerOf(context.WithoutCancel(ctx), issuerClient(), name)
-	i.asked = time.Now()
-	return i.provider, i.err
+	return i.provider, fresh, i.err
 }

@@ -160,6 +160,12 @@ func newTLSServer(t testing.TB, h http.Handler) *httptest.Server {
 // refused asks about jobs, which is refused, and returns what is said.
 func (f *front) refused(c *http.Client, token, method string) string {
 	f.t.Helper()
+	return f.refusedWith(c, token, method, http.StatusUnauthorized)
+}
+
+// refusedWith is what somebody hears who is refused with a status.
+func (f *front) refusedWith(c *http.Client, token, method string, status int) string {
+	f.t.Helper()
 	req, err := http.NewRequestWithContext(f.t.Context(), method, f.server.URL+"/v1/jobs", nil)
 	if err != nil {
 		f.t.Fatal(err)
@@ -173,7 +179,7 @@ func (f *front) refused(c *http.Client, token, method string) string {
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode != http.StatusUnauthorized {
+	if err != nil || resp.StatusCode != status {
 		f.t.Errorf("%s is answered with %s, %v", method, resp.Status, err)
 	}
 	return string(text)
@@ -282,7 +288,14 @@ func TestDoorKnowsIssuers(t *testing.T) {
 			continue
 		}
 		for _, method := range []string{"GET", "POST"} {
-			said := f.refused(f.client(nil), token, method)
+			status := http.StatusUnauthorized
+			if c.iss == &deadIss {
+				status = http.StatusServiceUnavailable
+			}
+			said := f.refusedWith(f.client(nil), token, method, status)
+			if strings.Contains(said, dead+", whose token you showed, cannot be asked just now") != (c.iss == &deadIss) {
+				t.Errorf("%s: %s hears %q", c.name, method, said)
+			}
 			if strings.Contains(said, "the token that you showed ran out at ") != strings.HasPrefix(c.name, "expired") {
 				t.Errorf("%s: %s hears %q", c.name, method, said)
 			}

@@ -49,7 +49,7 @@ func (d *Door) CheckLogin(ctx context.Context, l *Login) error {
 // discovered is what an issuer says of itself, when it gives its keys, too.
 func (d *Door) discovered(ctx context.Context, name string) (discovery, error) {
 	var doc discovery
-	p, err := d.provider(ctx, name)
+	p, _, err := d.provider(ctx, name)
 	if err != nil {
 		return doc, err
 	}

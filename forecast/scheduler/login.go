@@ -122,7 +122,7 @@ func (p porch) cookie(w http.ResponseWriter, name string, value any, life time.D
 
 // provider is the issuer, and what a code is exchanged with.
 func (p porch) provider(ctx context.Context) (*oidc.Provider, *oauth2.Config, error) {
-	at, err := p.Door.provider(ctx, p.Login.Issuer)
+	at, _, err := p.Door.provider(ctx, p.Login.Issuer)
 	if err != nil {
 		return nil, nil, err
 	}
