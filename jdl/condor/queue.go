@@ -44,7 +44,7 @@ func (p *parser) queue(text string, number int) {
 	if kind == "" {
 		kind, items = cutKind(how, items)
 	}
-	rows, sheet := p.rows(how+kind, items, number), p.sheet()
+	rows, sheet := p.rows(how, kind, items, number), p.sheet()
 	for row, item := range rows {
 		if !slice.has(row, len(rows)) {
 			continue
@@ -203,11 +203,10 @@ func (s slice) has(row, of int) bool {
 
 // rows are the items of a queue statement: in the description itself, in a file, or
 // the names of files.
-func (p *parser) rows(how, items string, number int) []string {
+func (p *parser) rows(how, kind, items string, number int) []string {
 	inline, here := strings.CutPrefix(items, "(")
-	kind, names := strings.CutPrefix(how, "matching")
 	switch {
-	case names:
+	case how == "matching":
 		return p.matching(kind, items, number)
 	case here:
 		return p.items(how, inline, number)
@@ -239,8 +238,7 @@ func (p *parser) rows(how, items string, number int) []string {
 // cutKind takes what is to be matched off the front: it may stand before a slice or behind it.
 func cutKind(how, items string) (kind, rest string) {
 	word, rest := cutWord(items)
-	switch kind = classad.Fold(word); {
-	case how == "matching" && (kind == "files" || kind == "dirs" || kind == "any"):
+	if kind = classad.Fold(word); how == "matching" && (kind == "files" || kind == "dirs" || kind == "any") {
 		return kind, rest
 	}
 	return "", items
