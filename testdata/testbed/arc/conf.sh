@@ -21,7 +21,7 @@ X
 # Who runs the jobs: this machine, or the testbed's Slurm, whose commands know where it is.
 lrms_conf() { # CE
   [ "$1" = "$CE_SLURM" ] || { echo lrms=fork; return; }
-  printf 'lrms=slurm\nslurm_bin_path=%s/ce/slurm-bin\nslurm_wakeupperiod=2\nslurm_use_sacct=yes\n' "$STATE"
+  printf 'lrms=slurm\nslurm_bin_path=%s/ce/slurm-bin\nslurm_wakeupperiod=2\nslurm_use_sacct=no\n' "$STATE"
 }
 
 # What only 6.17 knows. Without the gridftpd blocks it publishes neither the NorduGrid nor the GLUE 1 schema.

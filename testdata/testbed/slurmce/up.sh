@@ -11,7 +11,7 @@ set -euo pipefail
 top=$(dirname "$STATE")
 [ -s "$top/slurm/env" ] || { echo "slurm/up.sh comes first" >&2; exit 3; }
 mkdir -p "$STATE/ce/slurm-bin" "$top/slurmce"
-for command in sbatch squeue scancel sinfo scontrol sacct; do
+for command in sbatch squeue scancel sinfo scontrol; do
   printf '#!/bin/sh\nSLURM_CONF=%q exec /usr/bin/%s "$@"\n' "$top/slurm/slurm.conf" $command >"$STATE/ce/slurm-bin/$command"
   chmod 755 "$STATE/ce/slurm-bin/$command"
 done
