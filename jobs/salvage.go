@@ -84,7 +84,7 @@ func lengthen(path string) error {
 // and of their logs, in the place of those that are there. It returns how many that
 // are, and the ids of which there is nothing else. Where nothing can be read there are none.
 func (s *SQLite) salvage(ctx context.Context, dir string) (taken int, lost []string, err error) {
-	db, err := sqlite.Open(filepath.Join(dir, "jobs.db"), sqlite.Normal, 0)
+	db, err := sqlite.Open(filepath.Join(dir, "jobs.db"), sqlite.Settings{Sync: sqlite.Normal})
 	if err != nil {
 		return 0, nil, err
 	}

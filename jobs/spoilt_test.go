@@ -3,6 +3,7 @@ package jobs_test
 import (
 	"bytes"
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -31,7 +32,11 @@ func newSpoilt(t *testing.T) spoilt {
 	for i := range 120 {
 		ids = append(ids, fmt.Sprintf("1m%06d", i*7919%1_000_000))
 	}
-	if err := sqlite.Create(filepath.Join(dir, "jobs.db"), 4096); err != nil { // as files of earlier versions are: with more to go wrong
+	short, err := sqlite.Open(filepath.Join(dir, "jobs.db"), sqlite.Settings{Sync: sqlite.Full, Page: 4096}) // as files of earlier versions are: with more to go wrong
+	if err == nil {
+		err = errors.Join(short.Ping(), short.Close())
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	s := openStore(t, dir)

@@ -106,10 +106,7 @@ func openFile(dir string, now func() time.Time) (*SQLite, error) {
 	if foreignLog(path) {
 		return nil, &RuinedError{path, errForeignLog}
 	}
-	if err := sqlite.Create(path, pageLength); err != nil {
-		return nil, (&SQLite{dir: dir}).unopened(err)
-	}
-	db, err := sqlite.Open(path, sqlite.Full, 20*time.Second)
+	db, err := sqlite.Open(path, sqlite.Settings{Sync: sqlite.Full, Wait: 20 * time.Second, Page: pageLength})
 	s := &SQLite{db: db, dir: dir, now: now}
 	if err == nil {
 		db.SetMaxOpenConns(4)

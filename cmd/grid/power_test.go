@@ -215,7 +215,7 @@ func (b *bench) owns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := sqlite.Open(file, sqlite.Full, time.Second)
+	db, err := sqlite.Open(file, sqlite.Settings{Sync: sqlite.Full, Wait: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 
 // Texts that are all different do not fill the memory of a connection.
 func TestStatementsBounded(t *testing.T) {
-	db, err := Open(filepath.Join(t.TempDir(), "x.db"), Off, time.Second)
+	db, err := Open(filepath.Join(t.TempDir(), "x.db"), Settings{Sync: Off, Wait: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

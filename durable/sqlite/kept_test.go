@@ -62,7 +62,7 @@ func TestStatementsKept(t *testing.T) {
 
 // BenchmarkStatement runs one that a prepared one is faster than.
 func BenchmarkStatement(b *testing.B) {
-	db, err := sqlite.Open(filepath.Join(b.TempDir(), "x.db"), sqlite.Off, time.Second)
+	db, err := sqlite.Open(filepath.Join(b.TempDir(), "x.db"), sqlite.Settings{Sync: sqlite.Off, Wait: time.Second})
 	if err != nil {
 		b.Fatal(err)
 	}

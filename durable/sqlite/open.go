@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"database/sql"
-	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -24,54 +23,49 @@ const (
 	Off    Sync = "OFF"
 )
 
+// Settings are how a database is opened.
+type Settings struct {
+	Sync Sync
+	Wait time.Duration // at most, by who finds it locked
+	Page int           // the length of a new file's pages in bytes, a power of two up to 65,536: it cannot be changed later; 0: SQLite's, 4,096
+}
+
 // Open opens the database at path, with a write-ahead log unless it is scratch, and makes it and its
-// directory, for the owner alone, where they are missing. Who finds it locked waits at
-// most that long. Nothing is read before the first statement.
-func Open(path string, sync Sync, wait time.Duration) (*sql.DB, error) {
-	if _, err := begin(path); err != nil {
+// directory, for the owner alone, where they are missing. Nothing is read before the first statement.
+func Open(path string, with Settings) (*sql.DB, error) {
+	if err := begin(path); err != nil {
 		return nil, err
 	}
-	journal := []string{"journal_mode(WAL)"}
-	if sync == Off { // nothing to be kept, and nobody else
-		journal = []string{"locking_mode(EXCLUSIVE)", "journal_mode(OFF)", "cache_size(-32768)", "temp_store(MEMORY)"}
+	journal := "WAL"
+	pragmas := []string{fmt.Sprintf("busy_timeout(%d)", with.Wait.Milliseconds()), fmt.Sprintf("synchronous(%s)", with.Sync)}
+	if with.Page != 0 {
+		pragmas = append(pragmas, fmt.Sprintf("page_size(%d)", with.Page))
 	}
-	return pool(name(path, append(journal, fmt.Sprintf("busy_timeout(%d)", wait.Milliseconds()), fmt.Sprintf("synchronous(%s)", sync))))
+	if with.Sync == Off { // nothing to be kept, and nobody else
+		journal = "OFF"
+		pragmas = append(pragmas, "locking_mode(EXCLUSIVE)", "cache_size(-32768)", "temp_store(MEMORY)")
+	}
+	return pool(name(path, journal, pragmas))
 }
 
-// Create makes the database at path with pages of so many bytes, a power of two up to 65,536, where there is nothing yet:
-// afterwards their length cannot be changed.
-func Create(path string, page int) error {
-	if size, err := begin(path); err != nil || size > 0 {
-		return err
-	}
-	db, err := pool(name(path, []string{fmt.Sprintf("page_size(%d)", page)}))
-	if err != nil {
-		return err
-	}
-	_, err = db.Exec("VACUUM") // which writes it
-	return errors.Join(err, db.Close())
-}
-
-// begin makes the file and its directory, for the owner alone, where they are missing, and tells how long it is.
-func begin(path string) (size int64, err error) {
+// begin makes the file and its directory, for the owner alone, where they are missing.
+func begin(path string) error {
 	if err := durable.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return 0, err
+		return err
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	info, err := f.Stat()
-	if err = errors.Join(err, f.Close()); err != nil {
-		return 0, err
-	}
-	return info.Size(), nil
+	return f.Close()
 }
 
-// name is the library's name for the file with what is to be set in each connection.
-func name(path string, pragmas []string) string {
+// name is the library's name for the file with what is to be set in each connection. It sets the journal's mode after the
+// pragmas, which it sorts by name: with a write-ahead log the file has its first page, and the length of it.
+func name(path, journal string, pragmas []string) string {
 	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: url.Values{
-		"_pragma": pragmas,
-		"_txlock": {"immediate"},
+		"_pragma":       pragmas,
+		"_journal_mode": {journal},
+		"_txlock":       {"immediate"},
 	}.Encode()}).String()
 }

@@ -16,7 +16,7 @@ import (
 
 func open(t *testing.T, path string, sync sqlite.Sync, wait time.Duration) *sql.DB {
 	t.Helper()
-	db, err := sqlite.Open(path, sync, wait)
+	db, err := sqlite.Open(path, sqlite.Settings{Sync: sync, Wait: wait})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,24 +108,22 @@ func TestUnwritable(t *testing.T) {
 	}
 }
 
-// Create says how long the pages of a new database are, for its owner alone; one that is there stays as it is.
-func TestCreate(t *testing.T) {
+// A new database has pages as long as was said; one that is there stays as it is.
+func TestPages(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "new", "100% ?x=1#y.db")
-	for _, page := range []int{16384, 8192} {
-		if err := sqlite.Create(path, page); err != nil {
+	for _, page := range []int{16384, 8192, 0} {
+		db, err := sqlite.Open(path, sqlite.Settings{Sync: sqlite.Full, Wait: time.Second, Page: page})
+		if err != nil {
 			t.Fatal(err)
 		}
+		var got int
+		var mode string
+		err = errors.Join(db.QueryRow("pragma page_size").Scan(&got), db.QueryRow("pragma journal_mode").Scan(&mode), db.Close())
+		if err != nil || got != 16384 || mode != "wal" {
+			t.Errorf("opened for pages of %d: they are of %d, %s, %v", page, got, mode, err)
+		}
 	}
-	db := open(t, path, sqlite.Full, time.Second)
-	var page int
-	var mode string
-	if err := errors.Join(db.QueryRow("pragma page_size").Scan(&page), db.QueryRow("pragma journal_mode").Scan(&mode)); err != nil || page != 16384 || mode != "wal" {
-		t.Errorf("pages of %d, %s, %v", page, mode, err)
-	}
-	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v", info, err)
-	}
-	if err := sqlite.Create(filepath.Join(path, "in a file"), 8192); err == nil {
+	if _, err := sqlite.Open(filepath.Join(path, "in a file"), sqlite.Settings{Page: 8192}); err == nil {
 		t.Error("a database in a file")
 	}
 }

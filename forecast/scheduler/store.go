@@ -86,7 +86,7 @@ type Store struct {
 
 // openFile opens a database that is a file.
 func openFile(path string, sync sqlite.Sync, seal *Seal) (*Store, error) {
-	db, err := sqlite.Open(path, sync, 20*time.Second)
+	db, err := sqlite.Open(path, sqlite.Settings{Sync: sync, Wait: 20 * time.Second})
 	if err != nil {
 		return nil, err
 	}

@@ -82,7 +82,7 @@ const keep = 90 * 24 * time.Hour
 func Open(dir string, now func() time.Time) (*Registry, error) {
 	path := filepath.Join(dir, "history.db")
 	// What is lost in a crash of the machine is some experience: no commit waits for the disk.
-	db, err := sqlite.Open(path, sqlite.Normal, 10*time.Second)
+	db, err := sqlite.Open(path, sqlite.Settings{Sync: sqlite.Normal, Wait: 10 * time.Second})
 	if err != nil {
 		return nil, fmt.Errorf("history: %w", err)
 	}

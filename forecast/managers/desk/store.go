@@ -22,7 +22,7 @@ const storePatience = 5 * time.Second
 func openStore(dir string) (*store, error) {
 	s := &store{path: filepath.Join(dir, "desk.db")}
 	var err error
-	if s.db, err = sqlite.Open(s.path, sqlite.Full, storePatience); err != nil {
+	if s.db, err = sqlite.Open(s.path, sqlite.Settings{Sync: sqlite.Full, Wait: storePatience}); err != nil {
 		return nil, err
 	}
 	if _, err = s.db.Exec("CREATE TABLE IF NOT EXISTS jobs (id TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID"); err != nil {
