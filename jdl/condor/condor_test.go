@@ -95,14 +95,17 @@ func TestQueue(t *testing.T) {
 func TestAsCondorSubmit(t *testing.T) {
 	const row = "arguments = \"[$(item)] [$(x)] [$(y)] $(Row) $(Step)\"\n"
 	for src, want := range map[string]string{
-		row + "queue x in a b, c":                               "[] [a] [] 0 0|[] [b] [] 1 0|[] [c] [] 2 0",
-		row + "queue x from two.txt":                            "[] [a, b, c] [] 0 0|[] [d e] [] 1 0",
-		row + "queue x y from two.txt":                          "[] [a] [b, c] 0 0|[] [d] [e] 1 0",
-		row + "queue 2 from [1:] two.txt":                       "[d e] [] [] 1 0|[d e] [] [] 1 1",
-		row + "queue x,y,item from two.txt":                     "[c] [a] [b] 0 0|[] [d] [e] 1 0",
-		row + "queue x,y in (a)":                                "[] [a] [] 0 0",
-		row + "queue x in [::2] (a b c d)":                      "[] [a] [] 0 0|[] [c] [] 2 0",
-		row + "queue x in [-2:] (a b c d)":                      "[] [c] [] 2 0|[] [d] [] 3 0",
+		row + "queue x in a b, c":                  "[] [a] [] 0 0|[] [b] [] 1 0|[] [c] [] 2 0",
+		row + "queue x from two.txt":               "[] [a, b, c] [] 0 0|[] [d e] [] 1 0",
+		row + "queue x y from two.txt":             "[] [a] [b, c] 0 0|[] [d] [e] 1 0",
+		row + "queue 2 from [1:] two.txt":          "[d e] [] [] 1 0|[d e] [] [] 1 1",
+		row + "queue x,y,item from two.txt":        "[c] [a] [b] 0 0|[] [d] [e] 1 0",
+		row + "queue x,y in (a)":                   "[] [a] [] 0 0",
+		row + "queue x in [::2] (a b c d)":         "[] [a] [] 0 0|[] [c] [] 2 0",
+		row + "queue x in [-2:] (a b c d)":         "[] [c] [] 2 0|[] [d] [] 3 0",
+		row + "queue x in [::-2] (a b c d e)":      "[] [a] [] 0 0|[] [c] [] 2 0|[] [e] [] 4 0",
+		row + "queue x in [4::-2] (a b c d e f g)": "[] [e] [] 4 0|[] [g] [] 6 0",
+		"f = c.t\narguments = $Ff(f) $Ffpn(f) $Ffn(f) $Ffdb(f) $Ff(../x) $Ff(/a/b)\nqueue": "/job/c.t /job/c c job /job/../x /a/b",
 		row + "queue x in [1] (a b c)":                          "[] [b] [] 1 0|[] [c] [] 2 0",
 		row + "queue x from (a)":                                "[] [a] [] 0 0",
 		row + "queue x matching m/*":                            "[] [m/f1] [] 0 0|[] [m/f2] [] 1 0|[] [m/sub/] [] 2 0|[] [m/sub2/] [] 3 0",
@@ -182,7 +185,8 @@ func TestSizes(t *testing.T) {
 
 // TestMaxMaterialize: of the jobs of a description no more are sent at once than HTCondor would put into its queue.
 func TestMaxMaterialize(t *testing.T) {
-	for src, want := range map[string]int{"max_materialize = 2\nqueue 5": 2, "queue 5": 0, "max_materialize = 2\nqueue": 0, "max_materialize = 0\nqueue 5": 0} {
+	for src, want := range map[string]int{"max_materialize = 2\nqueue 5": 2, "queue 5": 0, "max_materialize = 2\nqueue": 0, "max_materialize = 0\nqueue 5": 0,
+		"max_materialize = -1\nqueue 5": 0, "max_materialize = 2.9\nqueue 5": 2} {
 		src = "executable = /bin/x\narguments = $(Process)\n" + src
 		ads, err := condor.Read("t.sub", []byte(src), near(), nil)
 		if err != nil {
@@ -191,6 +195,19 @@ func TestMaxMaterialize(t *testing.T) {
 		set, err := jdl.FromRecords("t.sub", []byte(src), ads, jdl.WithoutFiles(), jdl.WithDir("/job"))
 		if err != nil || set.MaxRunning != want || len(set.Jobs) > 1 && set.Jobs[4].Node != "4" {
 			t.Errorf("%s: %+v, %v", src, set, err)
+		}
+	}
+}
+
+// TestTakenAsCondorSubmitDoes: values that condor_submit 23.9 was seen to take are no mistakes here.
+func TestTakenAsCondorSubmitDoes(t *testing.T) {
+	for _, line := range []string{"request_cpus = undefined", "request_memory = Undefined", "request_disk = undefined", "request_gpus = undefined",
+		"priority = 1.9", "priority = 1 + 1", "priority = true", "priority = -3", "priority =", "requirements =", "rank = {1, 2}", `rank = a == "x\"`, `rank = regexp("a(", x)`,
+		"retry_until = 3", "max_retries = -1", "max_retries = 0", "success_exit_code = 1+1", "hold = 0", "nice_user = 2 > 1", "notification = Never", "+X = hello",
+		`+X = "a b"`, "my.Y = TARGET.Z =?= undefined", "max_idle = 10", "leave_in_queue = JobStatus == 4", "job_max_vacate_time = x"} {
+		j := jobs(t, "executable = /bin/x\n"+line+"\nqueue")[0]
+		if j.Demand.Slots > 1 || j.Demand.Memory != 0 || j.Demand.Disk != 0 || j.Demand.GPUs != 0 || j.RetriesExit(1) {
+			t.Errorf("%s: %+v, %v", line, j.Demand, j.RetriesExit(1))
 		}
 	}
 }
@@ -268,48 +285,62 @@ func TestErrors(t *testing.T) {
 	for src, want := range map[string]string{
 		"executable = a\nenvironment2 = A=1\nqueue":                "environment2: the value stands in double quotes",
 		"executable = a\narguments2 = \"a\"\narguments = b\nqueue": "arguments2 excludes arguments",
-		"executable = a\n":                                            "the description has no queue statement",
-		"queue":                                                       "t.sub:1:1: the description has no executable",
-		"executable = a\nuniverse = java\nqueue":                      "t.sub:2:1: universe java is not supported",
-		"executable = a\nqueue x from none.txt":                       "queue from none.txt: file does not exist",
-		"executable = a\nqueue x from seq 3 |":                        "queue from a program is not supported",
-		"executable = a\nqueue x in [a:b] (1)":                        "the slice is not understood",
-		"executable = a\nqueue f matching *.none":                     "t.sub:2:1: the queue statements make no job: no file matches *.none",
-		"executable = a\nqueue 0":                                     "the queue statements make no job",
-		"executable = a\nelse\nqueue":                                 "t.sub:2:1: else without an if",
-		"executable = a\nif $(x) == 3\nendif\nqueue":                  "is not supported",
-		"executable = a\ninclude : none.inc\nqueue":                   "include none.inc: file does not exist",
-		"executable = a\ninclude : circle.inc\nqueue":                 "circle.inc:1:1: more than 8 texts include each other",
-		"executable = a\ninclude : open.inc\nendif\nqueue":            "open.inc:1:1: an if has no endif",
-		"executable = a\ninclude command : ls\nqueue":                 "include of a program is not supported",
-		"executable = a\nuse feature : x\nqueue":                      "use is not supported",
-		"executable = a\narguments @=x\n1\nqueue":                     "the value is not closed by @x",
-		"executable = a\narguments = $(ARCH)\nqueue":                  "only the pool knows it",
-		"executable = a\narguments = $INT(none)\nqueue":               `"none" is no number`,
-		"executable = a\narguments = $INT(1,%s)\nqueue":               `"%s" is no format`,
-		"executable = a\narguments = $CHOICE(3,a,b)\nqueue":           "is no place in the list",
-		"executable = a\nqueue x in (a":                               "is not closed by )",
-		"executable = a\nif true\nqueue":                              "an if has no endif",
-		"executable = a\narguments = $(a)\na = $(b)\nb = $(a)\nqueue": "circle",
-		"executable = a\narguments = \"'x\"\nqueue":                   "a single quote is not closed",
-		"executable = a\nrequest_cpus = 2 * x\nqueue":                 "expressions of what the pool knows are not supported",
-		"executable = a\nqueue 1000000":                               "more than 100000 jobs",
-		"executable a\nqueue":                                         "expected name = value",
-		"executable = a\narguments = $$(Memory)\nqueue":               "replaced at match time",
-		"executable = a\narguments = $$([1+1])\nqueue":                "replaced at match time",
-		"executable = a\narguments = $ENV(NOPE)\nqueue":               "the variable is not set",
-		"executable = a\narguments = $Fz(a)\nqueue":                   "$Fz(a) is not supported",
-		"executable = a\nuniverse = docker\nqueue":                    "t.sub:2:1: universe docker without a container_image or docker_image",
-		"executable = a\nuniverse = container\nqueue":                 "universe container without",
-		"executable = a\nshould_transfer_files = maybe\nqueue":        "should_transfer_files = maybe: it is YES, NO, IF_NEEDED",
-		"executable = a\nshould_transfer_files = 1\nqueue":            "should_transfer_files = 1",
-		"executable = a\nwhen_to_transfer_output = late\nqueue":       "when_to_transfer_output = late: it is ON_EXIT, ON_EXIT_OR_EVICT, ON_SUCCESS",
-		"executable = a\nif version >= 99\nendif\nqueue":              "if version >= 99 is not understood",
-		"executable = a\nif version 8.1\nendif\nqueue":                "if version 8.1 is not understood",
-		"executable = a\nqueue 3k":                                    "queue 3k is not understood",
-		"executable = a\nqueue 0x3":                                   "queue 0x3 is not understood",
-		"executable = a\nqueue 1e12":                                  "more than",
-		"executable = a\narguments = $INT2(a)\nqueue":                 "$INT2(a) is not supported",
+		"executable = a\n":                                              "the description has no queue statement",
+		"queue":                                                         "t.sub:1:1: the description has no executable",
+		"executable = a\nuniverse = java\nqueue":                        "t.sub:2:1: universe java is not supported",
+		"executable = a\nqueue x from none.txt":                         "queue from none.txt: file does not exist",
+		"executable = a\nqueue x from seq 3 |":                          "queue from a program is not supported",
+		"executable = a\nrequirements = (\nqueue":                       "t.sub:2:1: requirements: ( is no expression: ",
+		"executable = a\nrank = a b\nqueue":                             "t.sub:2:1: rank: a b is no expression: ",
+		"executable = a\n+X = (\nqueue":                                 "t.sub:2:1: +x: ( is no expression: ",
+		"executable = a\nperiodic_remove = a &&\nqueue":                 "periodic_remove: a && is no expression: ",
+		"executable = a\nleave_in_queue = )\nqueue":                     "leave_in_queue: ) is no expression: ",
+		"executable = a\npriority = x\nqueue":                           "t.sub:2:1: priority: x is no number",
+		"executable = a\np = 2\npriority = $(p)$(Process)x\nqueue 3":    "t.sub:3:1: priority: 20x is no expression: ",
+		"executable = a\npriority = $CHOICE(Process, 1, 2, x)\nqueue 3": "t.sub:2:1: priority: x is no number",
+		"executable = a\nmax_materialize = undefined\nqueue 2":          "max_materialize: undefined is no number",
+		"executable = a\nmax_retries = x\nqueue":                        "max_retries: x is no number",
+		"executable = a\nhold = maybe\nqueue":                           "hold: maybe is neither true nor false",
+		"executable = a\nstream_output = NO\nqueue":                     "stream_output: NO is neither true nor false",
+		"executable = a\nnotification = x\nqueue":                       "notification = x: it is NEVER, ALWAYS, COMPLETE, ERROR",
+		"executable = a\nqueue x in [::0] (1)":                          "the slice is not understood",
+		"executable = a\nqueue x in [a:b] (1)":                          "the slice is not understood",
+		"executable = a\nqueue f matching *.none":                       "t.sub:2:1: the queue statements make no job: no file matches *.none",
+		"executable = a\nqueue 0":                                       "the queue statements make no job",
+		"executable = a\nelse\nqueue":                                   "t.sub:2:1: else without an if",
+		"executable = a\nif $(x) == 3\nendif\nqueue":                    "is not supported",
+		"executable = a\ninclude : none.inc\nqueue":                     "include none.inc: file does not exist",
+		"executable = a\ninclude : circle.inc\nqueue":                   "circle.inc:1:1: more than 8 texts include each other",
+		"executable = a\ninclude : open.inc\nendif\nqueue":              "open.inc:1:1: an if has no endif",
+		"executable = a\ninclude command : ls\nqueue":                   "include of a program is not supported",
+		"executable = a\nuse feature : x\nqueue":                        "use is not supported",
+		"executable = a\narguments @=x\n1\nqueue":                       "the value is not closed by @x",
+		"executable = a\narguments = $(ARCH)\nqueue":                    "only the pool knows it",
+		"executable = a\narguments = $INT(none)\nqueue":                 `"none" is no number`,
+		"executable = a\narguments = $INT(1,%s)\nqueue":                 `"%s" is no format`,
+		"executable = a\narguments = $CHOICE(3,a,b)\nqueue":             "is no place in the list",
+		"executable = a\nqueue x in (a":                                 "is not closed by )",
+		"executable = a\nif true\nqueue":                                "an if has no endif",
+		"executable = a\narguments = $(a)\na = $(b)\nb = $(a)\nqueue":   "circle",
+		"executable = a\narguments = \"'x\"\nqueue":                     "a single quote is not closed",
+		"executable = a\nrequest_cpus = 2 * x\nqueue":                   "expressions of what the pool knows are not supported",
+		"executable = a\nqueue 1000000":                                 "more than 100000 jobs",
+		"executable a\nqueue":                                           "expected name = value",
+		"executable = a\narguments = $$(Memory)\nqueue":                 "replaced at match time",
+		"executable = a\narguments = $$([1+1])\nqueue":                  "replaced at match time",
+		"executable = a\narguments = $ENV(NOPE)\nqueue":                 "the variable is not set",
+		"executable = a\narguments = $Fz(a)\nqueue":                     "$Fz(a) is not supported",
+		"executable = a\nuniverse = docker\nqueue":                      "t.sub:2:1: universe docker without a container_image or docker_image",
+		"executable = a\nuniverse = container\nqueue":                   "universe container without",
+		"executable = a\nshould_transfer_files = maybe\nqueue":          "should_transfer_files = maybe: it is YES, NO, IF_NEEDED",
+		"executable = a\nshould_transfer_files = 1\nqueue":              "should_transfer_files = 1",
+		"executable = a\nwhen_to_transfer_output = late\nqueue":         "when_to_transfer_output = late: it is ON_EXIT, ON_EXIT_OR_EVICT, ON_SUCCESS",
+		"executable = a\nif version >= 99\nendif\nqueue":                "if version >= 99 is not understood",
+		"executable = a\nif version 8.1\nendif\nqueue":                  "if version 8.1 is not understood",
+		"executable = a\nqueue 3k":                                      "queue 3k is not understood",
+		"executable = a\nqueue 0x3":                                     "queue 0x3 is not understood",
+		"executable = a\nqueue 1e12":                                    "more than",
+		"executable = a\narguments = $INT2(a)\nqueue":                   "$INT2(a) is not supported",
 	} {
 		if _, err := condor.Read("t.sub", []byte(src), near(), func(*classad.Diagnostic) {}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v\nwant %s", src, err, want)

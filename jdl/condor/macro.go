@@ -147,11 +147,24 @@ func (p *proc) macro(function, name string, b *budget, depth int) (string, error
 		if !known && !hasDef {
 			s = name
 		}
-		if part, ok := filePart(function[1:], s); ok {
+		letters := function[1:]
+		if whole := strings.ReplaceAll(letters, "f", ""); whole != letters {
+			letters, s = whole, p.fullPath(unquoted(s))
+		}
+		if part, ok := filePart(letters, s); ok {
 			return part, nil
 		}
 	}
 	return "", fmt.Errorf("$%s(%s) is not supported", function, name)
+}
+
+// fullPath is a name from the root on, as f among the letters of $F asks for: written behind the directory of the
+// description, with nothing in it resolved.
+func (p *proc) fullPath(name string) string {
+	if strings.HasPrefix(name, "/") {
+		return name
+	}
+	return strings.TrimSuffix(p.near.Path("."), "/") + "/" + name
 }
 
 // filePart is $Fpnx and the like: p the directories, d the last of them, dd the last two, n the name without and x its ending,

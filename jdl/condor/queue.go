@@ -158,7 +158,7 @@ func cutItems(text string) (names []string, how, items string) {
 	return names, "", ""
 }
 
-// slice is "[low:high:step]", as in Python.
+// slice is "[low:high:step]", as in Python, but that a negative step takes the same rows in the same order as a positive one.
 type slice struct {
 	low, high, step *int
 }
@@ -176,7 +176,7 @@ func cutSlice(items string) (s slice, rest string, ok bool) {
 	for i, at := range []**int{&s.low, &s.high, &s.step}[:len(parts)] {
 		if text := strings.TrimSpace(parts[i]); text != "" {
 			n, err := strconv.Atoi(text)
-			if *at = &n; err != nil || i == 2 && n < 1 {
+			if *at = &n; err != nil || i == 2 && n == 0 {
 				return s, rest, false
 			}
 		}
@@ -196,7 +196,7 @@ func (s slice) has(row, of int) bool {
 	}
 	low, step := place(s.low, 0), 1
 	if s.step != nil {
-		step = *s.step
+		step = max(*s.step, -*s.step)
 	}
 	return row >= low && row < place(s.high, of) && (row-low)%step == 0
 }

@@ -37,7 +37,7 @@ func Read(file string, src []byte, near *jdl.Nearby, warn func(*classad.Diagnost
 	text.proc = &procs[0]
 	name, most := together(text, procs), int64(0)
 	if s := text.get("max_materialize"); s != "" {
-		most = max(0, text.quantity("max_materialize", s, 0))
+		most = max(0, wholeNumber(s))
 	}
 	if name != "" || most > 0 {
 		ads = []*classad.Ad{jdl.Together(name, ads, most, text.b.Pos)}
@@ -48,6 +48,7 @@ func Read(file string, src []byte, near *jdl.Nearby, warn func(*classad.Diagnost
 // records makes a record of each job.
 func records(text reader, procs []proc) ([]*classad.Ad, error) {
 	var ads []*classad.Ad
+	text.checked = map[string]bool{}
 	name := together(text, procs)
 	for i := range procs {
 		r := text
@@ -78,6 +79,7 @@ type reader struct {
 	b         jdl.Builder
 	err       error
 	kept      *classad.Ad
+	checked   map[string]bool      // commands with their values that condor_submit takes
 	made      map[string]string    // the job's names of the files that it leaves on this machine, by their paths here
 	all       *[]map[string]string // made of each job; nil: nobody asks
 }
@@ -369,6 +371,7 @@ func (r *reader) files() {
 			r.b.Input(source, base, false)
 		}
 	}
+	oneOf(r, r.get("notification"), "notification", "NEVER", "ALWAYS", "COMPLETE", "ERROR")
 	oneOf(r, r.get("when_to_transfer_output", "whentotransferoutput"), "when_to_transfer_output", "ON_EXIT", "ON_EXIT_OR_EVICT", "ON_SUCCESS", "NEVER")
 	s := r.get("should_transfer_files", "shouldtransferfiles")
 	if oneOf(r, s, "should_transfer_files", "YES", "NO", "IF_NEEDED", "TRUE", "FALSE"); !yes(s, true) {
@@ -381,7 +384,7 @@ func (r *reader) files() {
 func oneOf(r *reader, value, command string, words ...string) {
 	known := func(word string) bool { return classad.EqualFold(word, value) }
 	if value != "" && !slices.ContainsFunc(words, known) {
-		r.fail(r.b.Pos, "%s = %s: it is %s", command, value, strings.Join(words[:3], ", "))
+		r.fail(r.b.Pos, "%s = %s: it is %s", command, value, strings.Join(words, ", "))
 	}
 }
 
@@ -431,22 +434,30 @@ func (r *reader) moved(name, place string) (string, string) {
 	return name, place
 }
 
+// asks is a demand; "" where it is undefined, by which condor_submit leaves out even what it demands of itself.
+func (r *reader) asks(names ...string) string {
+	if s := r.get(names...); !classad.EqualFold(s, "undefined") {
+		return s
+	}
+	return ""
+}
+
 // requests reads what the job asks of a machine. Memory is of all cores.
 func (r *reader) requests() {
 	cpus := int64(1)
-	if s := r.get("request_cpus", "requestcpus"); s != "" {
+	if s := r.asks("request_cpus", "requestcpus"); s != "" {
 		cpus = max(1, r.quantity("request_cpus", s, 0))
 		if cpus > 1 {
 			r.b.Number("CPUNumber", cpus)
 		}
 	}
-	if s := r.get("request_memory", "requestmemory"); s != "" {
+	if s := r.asks("request_memory", "requestmemory"); s != "" {
 		r.b.Number("Memory", (r.quantity("request_memory", s, 1)+cpus-1)/cpus)
 	}
-	if s := r.get("request_disk", "requestdisk"); s != "" {
+	if s := r.asks("request_disk", "requestdisk"); s != "" {
 		r.b.Number("Disk", r.quantity("request_disk", s, 1.0/1024))
 	}
-	if s := r.get("request_gpus", "requestgpus"); s != "" {
+	if s := r.asks("request_gpus", "requestgpus"); s != "" {
 		r.b.Number("GPUNumber", r.quantity("request_gpus", s, 0))
 	}
 	if s := r.get("allowed_execute_duration", "allowed_job_duration", "+maxruntime", "+requestruntime"); s != "" {
@@ -514,7 +525,7 @@ func (r *reader) quantity(name, s string, unit float64) int64 {
 // retries reads max_retries: the job is run again when it fails.
 func (r *reader) retries() {
 	if s := r.get("max_retries"); s != "" {
-		if n := r.quantity("max_retries", s, 0); n > 0 {
+		if n := wholeNumber(s); n > 0 {
 			r.b.Number("RetryCount", n)
 			r.b.Set("RetryOnExit", classad.BoolValue(true))
 		}
@@ -558,6 +569,9 @@ func (r *reader) others() {
 		return
 	}
 	for _, c := range r.proc.commands {
+		if r.refused(c) {
+			return
+		}
 		if known(c.name) || r.proc.used[c.name] || r.proc.about[c.name] {
 			continue
 		}
