@@ -1,6 +1,7 @@
 package credential
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"net"
@@ -16,6 +17,17 @@ const handshakeTime = 10 * time.Second
 type Conn struct {
 	*tls.Conn
 	below *lean
+}
+
+// Secure agrees on TLS as a client, over a connection that it closes where that fails.
+func Secure(ctx context.Context, below net.Conn, cfg *tls.Config) (*Conn, error) {
+	counted := &lean{Conn: below}
+	c := tls.Client(counted, cfg)
+	if err := c.HandshakeContext(ctx); err != nil {
+		_ = below.Close() // the handshake's error says it all
+		return nil, err
+	}
+	return &Conn{c, counted}, nil
 }
 
 // Read implements net.Conn.

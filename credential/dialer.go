@@ -157,13 +157,7 @@ func (d *Dialer) attempt(ctx context.Context, network, addr string, cfg *tls.Con
 			return nil, err
 		}
 	}
-	counted := &lean{Conn: below}
-	c := tls.Client(counted, cfg)
-	if err := c.HandshakeContext(ctx); err != nil {
-		_ = raw.Close() // the handshake's error says it all
-		return nil, err
-	}
-	return &Conn{c, counted}, nil
+	return Secure(ctx, below, cfg)
 }
 
 // spoilt reports whether a handshake failed in a way that another attempt may

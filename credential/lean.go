@@ -1,6 +1,8 @@
 package credential
 
 import (
+	"context"
+	"crypto/tls"
 	"errors"
 	"net"
 	"sync/atomic"
@@ -16,11 +18,45 @@ const (
 var errLean = errors.New("the server sends records of TLS that bring next to nothing")
 
 // lean is a connection below TLS. Records that bring nothing, or a byte, are in no budget of an answer, and each takes a
-// processor's time: changes of the key most.
+// processor's time: changes of the key most. What they bring is counted by whoever sees it: Conn, or where http.Transport
+// agrees on TLS itself, behind a proxy too, the answers of Wary.
 type lean struct {
 	net.Conn
 	came, brought atomic.Int64 // bytes, below TLS and of it
 }
+
+// leanDial has connections counted; connect may be nil, as of http.Transport.
+func leanDial(connect dialFunc) dialFunc {
+	if connect == nil {
+		connect = new(net.Dialer).DialContext
+	}
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := connect(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		return &lean{Conn: c}, nil
+	}
+}
+
+type dialFunc = func(ctx context.Context, network, addr string) (net.Conn, error)
+
+// leanBelow is what counts below a connection; nil: nothing does, or whoever made it sees to that.
+func leanBelow(c net.Conn) *lean {
+	for {
+		if l, ok := c.(*lean); ok {
+			return l
+		}
+		above, ok := c.(*tls.Conn)
+		if !ok {
+			return nil
+		}
+		c = above.NetConn()
+	}
+}
+
+// again lets so many bytes come for nothing as at the beginning: headers are not seen by who counts answers.
+func (l *lean) again() { l.brought.Store(l.came.Load()/leanTimes + 1) }
 
 // Read implements net.Conn.
 func (l *lean) Read(p []byte) (int, error) {

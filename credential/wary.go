@@ -2,20 +2,27 @@ package credential
 
 import (
 	"errors"
+	"io"
 	"net/http"
+	"net/http/httptrace"
+	"sync"
 )
 
 // maxHeaders bounds the headers of an answer over HTTP, in bytes.
 const maxHeaders = 64 << 10
 
 // A Transport is what Wary makes of another one.
-type Transport struct{ *http.Transport }
+type Transport struct {
+	*http.Transport
+	begin sync.Once // the first request: how connections are made is settled by then
+}
 
 // Wary makes a transport one for servers that may mean ill. Their headers
 // are bounded. They speak HTTP/1.1: in HTTP/2 a server may send frames that bring nothing
 // for as long as the connection stands, which no bound of an answer counts. What they
 // send is not unpacked by the way: parts that unpack to nothing count nowhere either. And an answer that
 // begins another protocol is an error: nobody asked for one, and no deadline ends the reading of what follows it.
+// Of what comes below TLS no more is read than a Dialer does.
 func Wary(t *http.Transport) *Transport {
 	t.MaxResponseHeaderBytes, t.DisableCompression = maxHeaders, true
 	t.Protocols = new(http.Protocols)
@@ -23,17 +30,40 @@ func Wary(t *http.Transport) *Transport {
 	if t.TLSClientConfig != nil {
 		t.TLSClientConfig.NextProtos = nil // a clone of the default transport offers HTTP/2
 	}
-	return &Transport{t}
+	return &Transport{Transport: t}
 }
 
 var errProtocol = errors.New("the answer begins another protocol, for which nobody asked")
 
 // RoundTrip implements http.RoundTripper.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := t.Transport.RoundTrip(r)
+	t.begin.Do(func() { t.DialContext = leanDial(t.DialContext) })
+	var below *lean
+	ctx := httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
+		if below = leanBelow(got.Conn); below != nil {
+			below.again()
+		}
+	}})
+	resp, err := t.Transport.RoundTrip(r.WithContext(ctx))
 	if err == nil && resp.StatusCode == http.StatusSwitchingProtocols {
 		resp.Body.Close()
 		return nil, errProtocol
 	}
+	if err == nil && below != nil {
+		resp.Body = &counted{resp.Body, below}
+	}
 	return resp, err
+}
+
+// counted is the body of an answer that tells what came.
+type counted struct {
+	io.ReadCloser
+	below *lean
+}
+
+// Read implements io.Reader.
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.ReadCloser.Read(p)
+	c.below.brought.Add(int64(n))
+	return n, err
 }

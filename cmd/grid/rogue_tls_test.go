@@ -8,10 +8,13 @@ import (
 	"crypto/hkdf"
 	"crypto/sha256"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -230,5 +233,66 @@ func TestTricksOfTLS(t *testing.T) {
 				v.bounded(h, addr)
 			})
 		}
+	}
+}
+
+// tunnel is a proxy of HTTP that lets everybody through to one address.
+func tunnel(t *testing.T, to string) (address string) {
+	t.Helper()
+	return testbed.Listen(t, func(c net.Conn) {
+		from := bufio.NewReader(c)
+		if _, err := http.ReadRequest(from); err != nil {
+			return
+		}
+		there, err := net.Dial("tcp", to)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer there.Close()
+		io.WriteString(c, "HTTP/1.1 200 Connection established\r\n\r\n")
+		go io.Copy(there, from)
+		io.Copy(c, there)
+	})
+}
+
+// TestTricksOfTLSElsewhere: where http.Transport agrees on TLS itself, through a proxy too, and over WIKI, no more is read of
+// what brings nothing.
+func TestTricksOfTLSElsewhere(t *testing.T) {
+	t.Parallel()
+	lab := newTLSLab(t)
+	own := lab.ca.Server(func(c *x509.Certificate) { c.DNSNames = append(c.DNSNames, "ce.example.org") })
+	authorities := t.TempDir() + "/ca.pem"
+	testbed.WriteFile(t, authorities, testbed.PEM(lab.ca.Cert), 0o644)
+	node := t.TempDir() + "/node.json"
+	testbed.WriteFile(t, node, fmt.Appendf(nil, `{"definitions": %q, "cache": %q}`, t.TempDir(), t.TempDir()), 0o644)
+	document := onAndOn("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n", `{"a":"`+strings.Repeat("x", 60<<10)+`"}`)
+	for who, ask := range map[string]func(addr string) (named string, env, args []string){
+		"image registry": func(addr string) (string, []string, []string) {
+			return "registry 127.0.0.1", nil, []string{"env", "import", "docker://" + addr + "/x/y@sha256:" + strings.Repeat("a", 64), "--tag", "T", "--layout", t.TempDir(), "--node", node}
+		},
+		"behind a proxy": func(addr string) (string, []string, []string) {
+			return "ce.example.org", []string{"HTTPS_PROXY=http://" + tunnel(t, addr)}, []string{"resources", "--no-cache", "--deadline", "1m", "--info", "https://ce.example.org/arex"}
+		},
+		"WIKI": func(addr string) (string, []string, []string) {
+			return addr, nil, []string{"resources", "--no-cache", "--info", "wikis://" + addr}
+		},
+	} {
+		t.Run(who, func(t *testing.T) {
+			t.Parallel()
+			text, trick := document, "keys"
+			if who == "WIKI" { // where a command has nine seconds
+				trick = "tickets"
+				text = onAndOn("00900000\n", strings.Repeat("x", 60<<10))
+			}
+			v := lab.victim(t)
+			named, env, args := ask(newForger(t, own, text, recordTricks[trick]))
+			v.env = append(v.env, append(env, "SSL_CERT_FILE="+authorities)...)
+			h := v.grid(0, args...)
+			v.bounded(h, named)
+			if !strings.Contains(h.errs, "bring next to nothing") {
+				t.Error("it ended for another reason")
+			}
+		})
 	}
 }

@@ -31,9 +31,13 @@ func (p *paced) Read(b []byte) (int, error) {
 	if p.got += n; p.got >= least {
 		p.got, p.waited = 0, 0
 	}
-	if p.waited >= p.window && err != io.EOF {
+	switch {
+	case err == io.EOF:
+	case p.waited >= p.window:
 		p.cancel()
 		err = fmt.Errorf("registry %s sends less than %d kB in %v", p.home, least>>10, p.window)
+	case err != nil:
+		err = fmt.Errorf("registry %s: %w", p.home, err)
 	}
 	return n, err
 }

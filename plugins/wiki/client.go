@@ -121,10 +121,9 @@ func (c *Client) connect(ctx context.Context) (net.Conn, error) {
 	if err != nil || c.TLS == nil {
 		return conn, err
 	}
-	secure := tls.Client(conn, c.TLS)
-	if err := secure.HandshakeContext(ctx); err != nil {
-		conn.Close()
-		return nil, err
+	secure, err := credential.Secure(ctx, conn, c.TLS)
+	if err != nil {
+		return nil, err // no Conn that is nil inside an interface
 	}
 	return secure, nil
 }
