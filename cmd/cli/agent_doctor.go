@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -20,8 +21,9 @@ func agentDoctorCmd(d *deps) *cobra.Command {
 		Use:   "doctor",
 		Short: "What this account may do at the batch system, and whether the scheduler lets it in",
 		Long: `Doctor looks at the batch system as grid agent run would, foresees its schedule,
-checks what the way of starting guests needs, and publishes one schedule. It
-takes the flags of grid agent run.`,
+checks what the way of starting guests needs, and publishes one schedule, where
+all is well and none is there that an agent published. It takes the flags of
+grid agent run, and may be run beside it.`,
 		Example: `  grid agent doctor --lrms slurm: --cluster cluster1 --scheduler https://scheduler.example.org:6120`,
 		Args:    usageArgs(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runAgentDoctor(cmd.Context(), d, f) },
@@ -41,8 +43,10 @@ func runAgentDoctor(ctx context.Context, d *deps, f agentRunOptions) error {
 	say := l.try
 	began := time.Now()
 	state, err := ag.Reader.Queue(ctx)
-	say(err, "look at %s (%d nodes, %d jobs, in %d ms)", f.lrms, len(state.Nodes), len(state.Jobs), time.Since(began).Milliseconds())
+	took := time.Since(began)
+	say(err, "look at %s (%d nodes, %d jobs, in %d ms)", f.lrms, len(state.Nodes), len(state.Jobs), took.Milliseconds())
 	if err == nil {
+		checkOffer(f, state, took, say)
 		fc, err := ag.Forecast.Forecast(state)
 		slots := 0
 		if err == nil {
@@ -62,9 +66,41 @@ func runAgentDoctor(ctx context.Context, d *deps, f agentRunOptions) error {
 		}
 	}
 	agent.AskReplicas(ctx, ag, func(replica string, err error) { say(err, "ask %s", replica) })
-	say(ag.Step(ctx), "publish to %s as %s", f.scheduler, f.cluster)
+	tryPublish(ctx, ag, f, l)
 	return l.end("agent.doctor")
 }
+
+// checkOffer tells of flags by which nobody could be booked.
+func checkOffer(f agentRunOptions, s batch.State, took time.Duration, say func(error, string, ...any)) {
+	if err := agent.CheckQueue(f.queue, s); err != nil {
+		say(err, "offer nodes to guests")
+	}
+	if between := max(f.poll, lookPause*took); f.ttl <= between {
+		say(fmt.Errorf("it looks every %v, and what it tells may be used for %v: say a longer --ttl", between.Round(time.Second), f.ttl), "publish in time")
+	}
+}
+
+// lookPause is how many times what a look took an agent pauses until the next one.
+const lookPause = 10
+
+// tryPublish publishes one schedule where none is that may be used: what an agent that runs has published is what jobs are booked by,
+// and stays. Nor is one published that is not what the agent would publish.
+func tryPublish(ctx context.Context, ag *agent.Agent, f agentRunOptions, l *checklist) {
+	had, err := agent.Published(ctx, ag)
+	switch {
+	case f.scheduler == "":
+	case err != nil:
+		l.try(err, "publish to %s as %s", f.scheduler, f.cluster)
+	case had.Good > 0:
+		l.try(nil, "publish to %s as %s: this account may; what an agent has published holds for %ds more, and was left as it is", f.scheduler, f.cluster, had.Good)
+	case l.failed():
+		l.try(errUnfit, "publish to %s as %s: this account may", f.scheduler, f.cluster)
+	default:
+		l.try(ag.Step(ctx), "publish to %s as %s", f.scheduler, f.cluster)
+	}
+}
+
+var errUnfit = errors.New("nothing was published, as not all is well here")
 
 // guestRights says what the account may do at a batch system that can tell.
 func guestRights(ctx context.Context, reader plugins.QueueReader, f agentRunOptions, say func(error, string, ...any)) {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 )
 
 // checklist is what a doctor has looked at. It is told as it goes, or at the end in one document.
@@ -45,12 +46,14 @@ func (l *checklist) try(err error, format string, args ...any) {
 	l.say(false, "%s: %v", fmt.Sprintf(format, args...), err)
 }
 
+// failed tells whether anything is not as it should be.
+func (l *checklist) failed() bool {
+	return slices.ContainsFunc(l.done, func(line checkedLine) bool { return !line.OK })
+}
+
 // end prints the document, and is the error where anything is wrong.
 func (l *checklist) end(verb string) error {
-	doc := checklistDocument{OK: true, Checks: l.done}
-	for _, line := range l.done {
-		doc.OK = doc.OK && line.OK
-	}
+	doc := checklistDocument{OK: !l.failed(), Checks: l.done}
 	if l.d.json {
 		if err := printJSON(l.d, verb, doc); err != nil {
 			return err

@@ -233,7 +233,9 @@ func runSchedulerInit(ctx context.Context, d *deps, file string, f schedulerInit
 	}
 	sayErr(d, "the database is up to date")
 	if f.restored {
-		err = s.Restored(ctx, d.env.Now())
+		if err = s.Restored(ctx, d.env.Now()); err == nil {
+			sayErr(d, "noted that it is an older copy: jobs that were sent since are looked for at their sites before they are sent again")
+		}
 	}
 	if err == nil && d.json {
 		err = printJSON(d, "scheduler.init", initDocument{abs(d, file), scheduler.Redacted(c.Database), wrote})

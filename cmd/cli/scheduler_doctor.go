@@ -173,7 +173,10 @@ func doctorClusters(ctx context.Context, d *deps, c schedulerConfig, store *sche
 		}
 	}
 	for _, cl := range c.Clusters {
-		if !heard[cl.Name] {
+		switch {
+		case len(cl.Agents) == 0:
+			say(false, "cluster %s: agents names nobody, so no agent may speak for it", cl.Name)
+		case !heard[cl.Name]:
 			say(false, "cluster %s: its agent was never heard", cl.Name)
 		}
 	}

@@ -96,6 +96,7 @@ type Agent struct {
 	deaf               time.Time   // the scheduler takes no beats until then
 	saved              time.Time
 	retry              time.Time        // the scheduler is not asked before
+	queueless          bool             // there is no node of Conf.Queue, and that was said
 	failed             int              // times in a row that it did not answer
 	replicas           plugins.Replicas // those of Conf.Scheduler
 	back               chan error       // whether it can take news again; nil: nobody waits for that
@@ -202,6 +203,7 @@ func tell(ctx context.Context, a *Agent) error {
 	if err != nil {
 		return fmt.Errorf("looking at the batch system: %w", err)
 	}
+	checkQueue(a, state)
 	same, err := follow(ctx, a, state)
 	if err != nil {
 		return err

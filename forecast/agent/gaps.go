@@ -1,7 +1,9 @@
 package agent
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"gridbroker/batch"
@@ -54,6 +56,38 @@ func (c *Config) allowed(s batch.State, list []batch.Slot) []batch.Slot {
 		serves[s.Nodes[i].Name] = c.lets(&s.Nodes[i])
 	}
 	return slices.DeleteFunc(list, func(v batch.Slot) bool { return !serves[v.Node] })
+}
+
+// CheckQueue is why a queue whose nodes are offered ("": all) offers none at all: the batch system has no node of it.
+func CheckQueue(queue string, s batch.State) error {
+	c := Config{Queue: queue}
+	if len(s.Nodes) == 0 || slices.ContainsFunc(s.Nodes, func(n batch.Node) bool { return c.lets(&n) }) {
+		return nil
+	}
+	names := make([]string, 0, len(s.Queues))
+	for i := range s.Queues {
+		names = append(names, s.Queues[i].Name)
+	}
+	slices.Sort(names)
+	if more := len(names) - namedQueues; more > 0 {
+		names = append(names[:namedQueues], fmt.Sprintf("%d more", more))
+	}
+	return fmt.Errorf("no node is of queue %s (--queue), so nothing is offered; the queues are %s", queue, strings.Join(names, ", "))
+}
+
+// namedQueues is how many queues are named at most.
+const namedQueues = 20
+
+// checkQueue warns when the queue is there no more, as where it was renamed, and tells when it is back.
+func checkQueue(a *Agent, s batch.State) {
+	err := CheckQueue(a.Conf.Queue, s)
+	switch {
+	case err != nil && !a.queueless:
+		a.Log.Warn("guests get no slots", "error", err)
+	case err == nil && a.queueless:
+		a.Log.Warn("guests get slots again", "queue", a.Conf.Queue)
+	}
+	a.queueless = err != nil
 }
 
 // lets tells whether guests are let to a node.

@@ -91,6 +91,16 @@ func standing(method string, err error) plugins.Standing {
 	return plugins.Doubtful
 }
 
+// Published is what an agent's scheduler has of its cluster; nothing is changed there. It is an error where the agent does not speak
+// for the cluster.
+func Published(ctx context.Context, a *Agent) (*wire.Ack, error) {
+	a.prepare()
+	if a.Conf.Scheduler == "" {
+		return &wire.Ack{}, nil
+	}
+	return a.Link.Have(ctx)
+}
+
 // AskReplicas asks each of several replicas of an agent's scheduler whether it is up, and knows this agent as one
 // of its cluster. What the agent has to tell next goes to one that answered.
 func AskReplicas(ctx context.Context, a *Agent, tell func(replica string, err error)) {
@@ -180,5 +190,5 @@ func said(text []byte, token string) string {
 	if token != "" {
 		words = strings.ReplaceAll(words, token, "[our token]")
 	}
-	return words[:min(len(words), 1000)]
+	return strings.TrimSpace(words[:min(len(words), 1000)])
 }

@@ -75,6 +75,9 @@ func (s *Store) Have(ctx context.Context, cluster string, now time.Time) (*wire.
 		if ack.Resync = !known || torn; err != nil {
 			return err
 		}
+		if ack.Good, err = goodFor(ctx, h, cluster, now.Unix()); err != nil {
+			return err
+		}
 		return h.bookingsOf(ctx, cluster, now.Unix(), ack, "")
 	})
 	return ack, err
@@ -92,6 +95,19 @@ func standing(ctx context.Context, h handle, cluster, lock string, ack *wire.Ack
 		return scan(&ack.Seq, &ack.Digest, &resync)
 	}, "select seq, digest, resync from cluster where name = $1"+lock, cluster)
 	return known, resync != 0, err
+}
+
+// goodFor is for how many seconds more a cluster's schedule may be used, as the table has it: a beat may have told more since.
+func goodFor(ctx context.Context, h handle, cluster string, now int64) (good int64, err error) {
+	err = h.rows(ctx, func(scan func(...any) error) error {
+		var made, ttl int64
+		err := scan(&made, &ttl)
+		if wire.Usable(made, ttl, now) {
+			good = made + ttl - now
+		}
+		return err
+	}, "select made, ttl from cluster where name = $1", cluster)
+	return good, err
 }
 
 // intake is a transaction that takes in one delta.

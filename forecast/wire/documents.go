@@ -206,6 +206,8 @@ type Ack struct {
 	Bookings []Booking `json:"bookings,omitempty"`
 	// Same tells that they are those of the mark that was shown, and not told again.
 	Same bool `json:"same,omitempty"`
+	// Good is for how many seconds more the schedule that is there may be used, told where it is asked what is there; 0: not at all.
+	Good int64 `json:"good,omitempty"`
 }
 
 // Booking is one job's place at a cluster.
