@@ -193,8 +193,15 @@ type adlOutput struct {
 	Target *adlURI `xml:"Target"`
 }
 
+// maxArguments bounds the elements of a program's arguments: each takes some two hundred bytes until all are written. Linux
+// starts no program with more: they have 6 MiB, and an empty one takes nine bytes (execve(2)).
+const maxArguments = 700_000
+
 func application(j *jdl.Job) (adlApplication, error) {
 	program, args, env, err := arex.Command(j)
+	if len(args) > maxArguments {
+		return adlApplication{}, fmt.Errorf("writing ADL: %d arguments are more than any system starts a program with, and than %d", len(args), maxArguments)
+	}
 	a := adlApplication{
 		Executable: adlProgram{Path: program, Args: args},
 		Input:      j.StdInput, Output: j.StdOutput, Error: j.StdError,

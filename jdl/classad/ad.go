@@ -28,7 +28,7 @@ func (a *Ad) Len() int {
 
 // Expr returns the expression of an attribute, unevaluated.
 func (a *Ad) Expr(name string) (Expr, bool) {
-	if i := a.find(Fold(name)); i >= 0 {
+	if i := a.place(name); i >= 0 {
 		return a.exprAt(i), true
 	}
 	return nil, false
@@ -36,7 +36,7 @@ func (a *Ad) Expr(name string) (Expr, bool) {
 
 // Attr returns an attribute with its spelling and place.
 func (a *Ad) Attr(name string) (Attr, bool) {
-	if i := a.find(Fold(name)); i >= 0 {
+	if i := a.place(name); i >= 0 {
 		return a.attrAt(i), true
 	}
 	return Attr{}, false
@@ -82,7 +82,7 @@ func (a *Ad) Set(name string, e Expr) { a.Put(Attr{Name: name, Expr: e}) }
 // Delete removes an attribute, if there is one of that name.
 func (a *Ad) Delete(name string) {
 	a.unpack()
-	i := a.find(Fold(name))
+	i := a.place(name)
 	if i < 0 {
 		return
 	}
@@ -102,14 +102,13 @@ func (a *Ad) Clone() *Ad {
 // stays. It reports whether there was one.
 func (a *Ad) Put(t Attr) (replaced bool) {
 	a.unpack()
-	key := Fold(t.Name)
-	if i := a.find(key); i >= 0 {
+	if i := a.place(t.Name); i >= 0 {
 		a.attrs[i].Expr, a.attrs[i].NamePos = t.Expr, t.NamePos
 		return true
 	}
 	a.attrs = append(a.attrs, t)
 	if a.index != nil {
-		a.index[key] = len(a.attrs) - 1
+		a.index[Fold(t.Name)] = len(a.attrs) - 1
 	} else if len(a.attrs) == indexFrom {
 		a.reindex()
 	}
@@ -142,6 +141,25 @@ func (a *Ad) find(key string) int {
 		if EqualFold(a.attrs[i].Name, key) {
 			return i
 		}
+	}
+	return -1
+}
+
+// place is find for a name as it is written. It makes no lower-cased copy of usual ones: a fifth of the time that many jobs
+// took to read went into those.
+func (a *Ad) place(name string) int {
+	var room [48]byte
+	switch {
+	case a.pack == nil && a.index == nil:
+		return a.find(name) // which compares without regard to case
+	case a.pack != nil || len(name) > len(room):
+		return a.find(Fold(name))
+	}
+	for i := range len(name) {
+		room[i] = lower(name[i])
+	}
+	if i, ok := a.index[string(room[:len(name)])]; ok {
+		return i
 	}
 	return -1
 }
