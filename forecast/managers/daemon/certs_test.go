@@ -41,13 +41,19 @@ func newAuthority(t *testing.T) *authority {
 // issue returns a host's certificate and its key, in DER.
 func (a *authority) issue(t *testing.T) (cert, key []byte) {
 	t.Helper()
+	return a.issueFor(t, time.Hour)
+}
+
+// issueFor is issue of a certificate that runs out.
+func (a *authority) issueFor(t *testing.T, life time.Duration) (cert, key []byte) {
+	t.Helper()
 	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(life),
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
 	if cert, err = x509.CreateCertificate(rand.Reader, template, a.cert, &k.PublicKey, a.key); err != nil {

@@ -78,6 +78,7 @@ func (d *climber) linkUp(ctx context.Context, name, tree string) (at time.Time, 
 	if err != nil {
 		return at, err
 	}
+	defer d.config.Client.CloseIdleConnections() // the certificates of this one may have run out
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK || resp.ProtoMajor < 2 {
 		return at, fmt.Errorf("%s: answer %q over HTTP/%d", name, resp.Status, resp.ProtoMajor)

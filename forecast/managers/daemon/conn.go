@@ -32,10 +32,15 @@ func newConn(ctx context.Context, peer string) *conn {
 	return c
 }
 
-// shows takes down whose certificate the other side has: the key, which others on its host do not have.
+// shows takes down whose certificate the other side has: the key, which others on its host do not have. The link ends with
+// the certificate; the next one is made with that which is there by then.
 func (c *conn) shows(state *tls.ConnectionState) {
 	if key := keyOf(state); key != "" {
 		c.who = key
+	}
+	if until, ok := endOf(state); ok {
+		timer := time.AfterFunc(time.Until(until), c.end)
+		context.AfterFunc(c.ctx, func() { timer.Stop() })
 	}
 }
 

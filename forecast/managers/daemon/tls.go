@@ -57,11 +57,32 @@ func (connect dialer) secured(config *tls.Config) dialer {
 	}
 }
 
+// current refuses who shows a certificate that has run out since TLS was agreed on, which links keep for weeks, and
+// ends the connection: the next one shows the certificate that there is by then.
+func current(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if until, ok := endOf(r.TLS); ok && time.Now().After(until) {
+			w.Header().Set("Connection", "close") // in HTTP/2, too: the server says GOAWAY
+			http.Error(w, "the certificate that you showed ran out at "+until.UTC().Format(time.RFC3339), http.StatusUnauthorized)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// endOf is when the certificate of the other side runs out; false where none is seen.
+func endOf(state *tls.ConnectionState) (time.Time, bool) {
+	if state == nil || len(state.PeerCertificates) == 0 {
+		return time.Time{}, false
+	}
+	return state.PeerCertificates[0].NotAfter, true
+}
+
 // Server returns the server of a manager or a broker. Links are streams that
-// last: they have no deadline, but signs of life.
+// last: they have no deadline but the end of the certificate, and signs of life.
 func Server(config *tls.Config, h http.Handler) *http.Server {
 	return &http.Server{
-		Handler: h, TLSConfig: config.Clone(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 1 << 16,
+		Handler: current(h), TLSConfig: config.Clone(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 1 << 16,
 		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 1000, MaxReceiveBufferPerConnection: 256 << 10, MaxReceiveBufferPerStream: 64 << 10, MaxReadFrameSize: 16 << 10},
 	}
 }
