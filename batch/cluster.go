@@ -224,6 +224,7 @@ type wish struct {
 	nodes, most     int
 	each, gpus      int
 	memory, disk    int64
+	keeps           int64
 	queue, features string
 	nodenames       string
 	access          int32
@@ -238,14 +239,14 @@ func (c *cluster) need(j *Job) *Need {
 		return nil
 	}
 	access := c.state.access(j, c.now)
-	w := wish{j.Nodes, j.MaxNodes, j.Each, j.GPUs, j.Memory, j.Disk, j.Queue, strings.Join(j.Features, "\x00"), j.nodenames(), access, c.state.inside(j, access), j.Exclusive, j.Reservation != ""}
+	w := wish{j.Nodes, j.MaxNodes, j.Each, j.GPUs, j.Memory, j.Disk, j.keeps(), j.Queue, strings.Join(j.Features, "\x00"), j.nodenames(), access, c.state.inside(j, access), j.Exclusive, j.Reservation != ""}
 	if len(j.Also) > 0 {
 		w.queue += "\x00" + strings.Join(j.Also, "\x00")
 	}
 	if n, ok := c.needs[w]; ok {
 		return n
 	}
-	n := &Need{Nodes: j.Nodes, Each: j.Each, Memory: j.Memory, Disk: j.Disk, GPUs: j.GPUs, Whole: j.Exclusive, id: len(c.needs) + 1, access: w.access}
+	n := &Need{Nodes: j.Nodes, Each: j.Each, Memory: w.memory, Keeps: w.keeps, Disk: j.Disk, GPUs: j.GPUs, Whole: j.Exclusive, id: len(c.needs) + 1, access: w.access}
 	q, _ := c.state.queue(j.Queue)
 	if n.MaxNodes = q.MaxNodes; j.MaxNodes > 0 && (n.MaxNodes == 0 || j.MaxNodes < n.MaxNodes) {
 		n.MaxNodes = j.MaxNodes

@@ -34,6 +34,7 @@ type Need struct {
 	MaxNodes int
 	Each     int      // processors of a node: a multiple of so many; 0: any
 	Memory   int64    // MB per processor
+	Keeps    int64    // MB per node, of a suspended job, which has no processors
 	Disk     int64    // MB per node
 	GPUs     int      // per node
 	Whole    bool     // shares its nodes with nobody
@@ -272,7 +273,9 @@ func (p *nodePlan) move(j *job, was int64) {
 
 // hold takes given parts of nodes for a job.
 func (p *nodePlan) hold(j *job, from, to int64, shares []share) {
-	p.heaviest = max(p.heaviest, j.Need.Memory)
+	if p.heaviest = max(p.heaviest, j.Need.Memory); j.Need.Keeps > 0 {
+		p.heaviest = math.MaxInt64
+	}
 	p.releases.add(to, j.seq, shares)
 	if j.blocks && !p.reserved {
 		for _, s := range shares {
@@ -324,7 +327,7 @@ func (p *nodePlan) keep(reservation int32, from, to int64, shares []share) {
 
 // part is what so many processors of a job hold on a node.
 func (n *Need) part(procs int32) amounts {
-	return amounts{n.Memory * int64(procs), n.Disk, procs, int32(n.GPUs)}
+	return amounts{n.Memory*int64(procs) + n.Keeps, n.Disk, procs, int32(n.GPUs)}
 }
 
 func (p *nodePlan) take(node int32, h holding) {

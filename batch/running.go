@@ -54,7 +54,24 @@ func (c *cluster) run(i int) {
 	if q := c.queues.of(t.Queue); q != nil {
 		q.active++
 	}
+	if c.state.Jobs[i].Suspended {
+		suspend(c, j, c.state.Jobs[i].Placed)
+		return
+	}
 	c.put(j, c.state.Jobs[i].Placed)
+}
+
+// suspend holds what a suspended job keeps: no processor. Nobody has it give way.
+func suspend(c *cluster, j *job, placed []Placement) {
+	j.procs, j.standing = 0, nil
+	for _, p := range placed {
+		if i, ok := c.nodes.find(p.Node); ok {
+			j.shares = append(j.shares, share{node: int32(i)})
+		}
+	}
+	if plan, byNode := c.plan.(*nodePlan); byNode {
+		plan.hold(j, c.now, j.start+j.limit, j.shares)
+	}
 }
 
 // put holds what a running job has, where it is known to have it. Parts on

@@ -51,7 +51,7 @@ func (f *Forecast) crowd(p *nodePlan) {
 		if j.Started.IsZero() {
 			continue
 		}
-		for _, at := range j.Placed {
+		for _, at := range j.occupies() {
 			if n, up := f.c.nodes.find(at.Node); up {
 				p.take(int32(n), holding{s.from, s.to, s.job.seq, 0, int32(at.Procs), amounts{procs: int32(at.Procs)}})
 			}

@@ -74,7 +74,9 @@ type Job struct {
 	Eligible  bool
 	Deadline  time.Time // it does not start where it could not be done by then; zero: none
 	After     []Dependency
-	Exclusive bool     // shares its nodes with nobody
+	Exclusive bool // shares its nodes with nobody
+	// Suspended: of one that runs, it has given its processors up and kept its memory, disk and GPUs.
+	Suspended bool
 	Also      []string // queues beside Queue that may run it
 	QOS       string
 	// Array names what the job is a part of, of which at most ArrayLimit parts

@@ -158,7 +158,7 @@ func (t *timeline) room(from, to int64, n *Need) int32 {
 // room is how many processors of a job fit beside what is used.
 func (a *amounts) room(used amounts, n *Need) int32 {
 	room := a.procs - used.procs
-	if n.Whole && used != (amounts{}) {
+	if n.Whole && used.procs != 0 { // a suspended job shares the node
 		return 0
 	}
 	if left := a.memory - used.memory; n.Memory > 0 && (n.Memory >= 1<<31 || int64(room)*n.Memory > left) {

@@ -17,16 +17,17 @@ type entry struct {
 	reservation, qos          string
 	requested, excluded       string // nodes
 	licences                  string
+	end                       string // of one that runs, by its limit
 }
 
 // queueColumns are squeue's letters (squeue(1), --format), as they stand in entryOf.
-const queueColumns = "iPTCDmblVSQuafNrEhvqnxW"
+const queueColumns = "iPTCDmblVSQuafNrEhvqnxWe"
 
 // entryOf is the entry of a row with queueColumns.
 func entryOf(row []string) (e entry) {
 	for i, to := range [len(queueColumns)]*string{
 		&e.id, &e.partitions, &e.state, &e.cpus, &e.nodes, &e.memory, &e.gres, &e.limit, &e.submitted, &e.start, &e.priority, &e.user,
-		&e.account, &e.features, &e.nodeList, &e.reason, &e.dependency, &e.sharing, &e.reservation, &e.qos, &e.requested, &e.excluded, &e.licences,
+		&e.account, &e.features, &e.nodeList, &e.reason, &e.dependency, &e.sharing, &e.reservation, &e.qos, &e.requested, &e.excluded, &e.licences, &e.end,
 	} {
 		*to = row[i]
 	}

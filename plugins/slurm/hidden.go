@@ -62,7 +62,10 @@ func unseen(s *batch.State, nodes []map[string]string) map[string]batch.Job {
 	for _, j := range s.Jobs {
 		for _, p := range j.Placed {
 			has := left[p.Node]
-			has.Procs, has.Memory, has.GPUs = has.Procs-p.Procs, has.Memory-j.Memory*int64(p.Procs), has.GPUs-j.GPUs
+			if !j.Suspended {
+				has.Procs -= p.Procs
+			}
+			has.Memory, has.GPUs = has.Memory-j.Memory*int64(p.Procs), has.GPUs-j.GPUs
 			left[p.Node] = has
 		}
 	}

@@ -66,7 +66,9 @@ func (c *cluster) ownedNodes(s *batch.State, said map[string]*entry) []owned {
 	}
 	for _, j := range s.Jobs {
 		for _, p := range j.Placed {
-			rest[p.Node] -= p.Procs
+			if !j.Suspended {
+				rest[p.Node] -= p.Procs
+			}
 		}
 		if e := said[j.ID]; j.Started.IsZero() || e == nil || e.sharing != "USER" {
 			continue

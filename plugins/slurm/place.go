@@ -35,6 +35,7 @@ func leftOf(jobs []batch.Job, nodes []map[string]string, exact map[int]bool) (le
 	}
 	for i, j := range jobs {
 		switch {
+		case j.Suspended:
 		case len(j.Placed) == 1:
 			left[j.Placed[0].Node] -= j.Procs
 		case exact[i]:

@@ -96,12 +96,13 @@ func (c cluster) state(now time.Time, name string) batch.State {
 		}
 	}
 	c.partsMemory()
-	on, gpus := maxOn, mostGPUs(state.Nodes)
+	on, gpus, suspends := maxOn, mostGPUs(state.Nodes), c.suspends()
 	for i := range c.jobs {
 		if j, ok := queuedJob(&c.jobs[i], on); ok {
 			on -= len(j.Placed)
 			j.ArrayLimit = c.arrays[j.Array]
 			c.remember(&j, gpus)
+			c.jobs[i].lasts(&j, suspends)
 			state.Jobs = append(state.Jobs, j)
 		}
 	}

@@ -115,7 +115,7 @@ func count(r *glue.Resource, state batch.State, name string) {
 			continue
 		}
 		if !j.Started.IsZero() {
-			running, used = running+1, used+int64(j.Procs)
+			running, used = running+1, used+int64(occupied(&j))
 		} else if !j.Held && !j.Begin.After(state.Now) && len(j.After) == 0 {
 			waiting++
 		}
