@@ -1,10 +1,14 @@
 package slurm
 
 import (
+	"math"
 	"strings"
 
 	"gridbroker/batch"
 )
+
+// usualMemory is how much memory goes with each processor of jobs that do not say, in MB; 0: nothing tells.
+func (c settings) usualMemory() float64 { return c.weight("DefMemPerCPU") }
 
 // wholeCores tells whether Slurm gives jobs cores, and not their threads (slurm.conf(5),
 // SelectTypeParameters).
@@ -18,10 +22,8 @@ func (c settings) wholeCores() bool {
 }
 
 // widen gives waiting jobs the other threads of their cores, where all nodes of their partitions
-// have several of each: as many processors as their cores have on each node, or, where a task or a
-// thread of theirs has a core for itself (sbatch(1), --hint=nomultithread, --threads-per-core,
-// --ntasks-per-core), so many for each of theirs. What they ask of memory stays the same.
-func (c *cluster) widen(jobs []batch.Job) {
+// have several of each. usual is the memory of a processor of jobs that do not say, in MB.
+func (c *cluster) widen(jobs []batch.Job, usual float64) {
 	threads := map[string]int{} // by partition, the least
 	for _, n := range c.nodes {
 		for _, p := range list(n["Partitions"]) {
@@ -30,6 +32,7 @@ func (c *cluster) widen(jobs []batch.Job) {
 			}
 		}
 	}
+	said := entriesByJob(c.jobs)
 	for i := range jobs {
 		j := &jobs[i]
 		of := threads[j.Queue]
@@ -43,15 +46,38 @@ func (c *cluster) widen(jobs []batch.Job) {
 		if !ok {
 			d = c.asked[j.Array]
 		}
-		was := j.Procs
-		if d.alone {
-			j.Procs, j.Each = j.Procs*of, max(1, j.Each)*of
-		} else if j.Each <= 1 || j.Each == j.Procs {
-			j.Procs = (max(j.Procs, of*j.Nodes) + of - 1) / of * of
-			j.Each = (max(1, j.Each) + of - 1) / of * of
-		}
-		if j.Memory > 0 {
-			j.Memory = max(1, j.Memory*int64(was)/int64(j.Procs))
+		all := max(int64(d.memory), j.Memory*int64(j.Procs))
+		d.widen(j, of)
+		if j.Memory > 0 && (d.threads || !d.byProcessor(said[j.ID], usual)) {
+			j.Memory = max(1, all/int64(j.Procs)) // in all it stays the same
 		}
 	}
+}
+
+// widen gives a job the other threads of its cores, of which each has so many: as many processors as its cores have
+// on each node, or, where a task or a thread of it has a core for itself (sbatch(1), --ntasks-per-core,
+// --hint=nomultithread, --threads-per-core), those of these.
+func (d *demand) widen(j *batch.Job, of int) {
+	whole := func(procs int) int { return (procs + of - 1) / of * of }
+	each, task := max(1, j.Each), j.Procs/max(1, d.tasks)
+	switch {
+	case d.threads:
+		j.Procs, j.Each = j.Procs*of, each*of
+	case d.apiece && task*d.tasks == j.Procs:
+		j.Procs, j.Each = d.tasks*whole(task), max(1, each/task)*whole(task)
+	case each == 1 || each*max(1, j.Nodes) == j.Procs:
+		j.Each = whole(each)
+		j.Procs = max(whole(j.Procs), j.Each*j.Nodes)
+	}
+}
+
+// byProcessor tells whether a job asks for so much memory with each processor, those of its cores included, rather than
+// on each node. Where it has one processor on each node squeue tells both alike: by processor where that is usual.
+func (d *demand) byProcessor(e *entry, usual float64) bool {
+	if e == nil {
+		return false
+	}
+	mb, told, ok := megabytes(e.memory)
+	cpus := float64(atoi(e.cpus))
+	return ok && (told || math.Abs(d.memory-mb*cpus) <= d.memory/100 && (int(cpus) != d.nodes || mb == usual))
 }

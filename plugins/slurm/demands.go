@@ -12,21 +12,22 @@ import (
 
 // demand is what a job asks for, as far as squeue's one-letter columns do not tell.
 type demand struct {
-	memory float64 // MB in all, or had; 0: not told
-	nodes  int     // least number of them, as it asks for it; 0: not told
-	most   int     // nodes that it may have, by Slurm's own guess where it does not say
-	even   bool    // it says how many tasks are on a node
-	apart  bool    // Slurm plans it on more than one node
-	tasks  int
-	each   int           // processors of a node, at least
-	gpus   int           // in all, of a job that does not ask for so many a node
-	types  []string      // of them, as features
-	perGPU int           // processors with each of them; 0: not told
-	ofGPU  float64       // MB with each of them
-	bound  bool          // its nodes must be neighbours
-	alone  bool          // each of its processors is a core's
-	least  time.Duration // of wall time, that will do; 0: all of its limit
-	latest time.Time     // it must be done by then; zero: at any time
+	memory  float64 // MB in all, or had; 0: not told
+	nodes   int     // least number of them, as it asks for it; 0: not told
+	most    int     // nodes that it may have, by Slurm's own guess where it does not say
+	even    bool    // it says how many tasks are on a node
+	apart   bool    // Slurm plans it on more than one node
+	tasks   int
+	each    int           // processors of a node, at least
+	gpus    int           // in all, of a job that does not ask for so many a node
+	types   []string      // of them, as features
+	perGPU  int           // processors with each of them; 0: not told
+	ofGPU   float64       // MB with each of them
+	bound   bool          // its nodes must be neighbours
+	threads bool          // each of its processors is a core's
+	apiece  bool          // each of its tasks has its cores for itself
+	least   time.Duration // of wall time, that will do; 0: all of its limit
+	latest  time.Time     // it must be done by then; zero: at any time
 }
 
 // The columns that are asked for, and how wide. Of resources processors, memory and nodes come first.
@@ -77,7 +78,7 @@ func demanded(f []string) demand {
 	if d.gpus == 0 {
 		d.gpus = gpus(f[5]) * max(1, d.tasks)
 	}
-	d.perGPU, d.bound, d.alone = gpus(f[11]), f[13] == "1", slices.Contains(f[14:], "1")
+	d.perGPU, d.bound, d.threads, d.apiece = gpus(f[11]), f[13] == "1", f[14] == "1", f[15] == "1"
 	d.ofGPU, _, _ = megabytes(f[12][strings.LastIndexByte(f[12], ':')+1:])
 	d.least, _ = duration(f[9])
 	d.latest = unix(f[10])

@@ -19,7 +19,11 @@ func (q *Queue) Rules(ctx context.Context) (plugins.Rules, error) {
 	r, c, err := readRules(ctx, q.site.Command)
 	if err == nil {
 		q.hidden.set(r.Hidden)
-		q.cores.Store(c.wholeCores())
+		var usual *float64
+		if c.wholeCores() {
+			usual = new(c.usualMemory())
+		}
+		q.cores.Store(usual)
 	}
 	return r, err
 }

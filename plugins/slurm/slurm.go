@@ -116,7 +116,7 @@ const idBytes = "0123456789_"
 type Queue struct {
 	site   *site
 	hidden hidden
-	cores  atomic.Bool // it is known to give jobs whole cores
+	cores  atomic.Pointer[float64] // it is known to give jobs whole cores, and so much memory with each processor
 	parts  parts
 	who    account
 }
@@ -138,8 +138,8 @@ func (q *Queue) Queue(ctx context.Context) (batch.State, error) {
 		return batch.State{}, err
 	}
 	s := c.state(q.site.Options.Now(), q.site.URL)
-	if q.cores.Load() {
-		c.widen(s.Jobs)
+	if usual := q.cores.Load(); usual != nil {
+		c.widen(s.Jobs, *usual)
 	}
 	q.parts.learn(ctx, q.site, s.Jobs, c.nodes)
 	q.hidden.fill(&s, c.nodes)
