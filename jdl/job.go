@@ -66,10 +66,13 @@ type Job struct {
 	// AfterAny is that the job's turn comes when the jobs that it comes after have ended, however they did; not where none
 	// of them was ever begun. Of a node without a job, a PostScript that ends with 0 makes good what failed among them.
 	AfterAny bool
-	AbortOn  []int   // exit codes of this job with which its whole DAG ends (AbortDAGOn)
-	Pre      *Script // runs before the job is sent; nil: none
-	Post     *Script // runs when the job has ended, however it did, and tells how the node ended; nil: none
-	NoJob    bool    // between Pre and Post nothing is sent
+	// SkipAlong is that the job is done without being sent where all that it comes after were left out, by the SkipOn of a
+	// PreScript or likewise.
+	SkipAlong bool
+	AbortOn   []int   // exit codes of this job with which its whole DAG ends (AbortDAGOn)
+	Pre       *Script // runs before the job is sent; nil: none
+	Post      *Script // runs when the job has ended, however it did, and tells how the node ended; nil: none
+	NoJob     bool    // between Pre and Post nothing is sent
 	// Category is what the job shares a limit with others of its DAG or collection by (NodeCategory): at most
 	// MaxInCategory jobs of that are at computing elements at once (MaxCategoryRunning). "": none.
 	Category      string

@@ -185,6 +185,7 @@ var attrTable = []attrDef{
 	{"AbortedBy", tStrings, inOurs, noMin},
 	{"FinalNode", tBool, inOurs, noMin},
 	{"AfterAny", tBool, inOurs, noMin},
+	{"SkipAlong", tBool, inOurs, noMin},
 	{"PreScript", tRecord, inOurs, noMin},
 	{"PostScript", tRecord, inOurs, noMin},
 	{"NoJob", tBool, inOurs, noMin},

@@ -77,6 +77,8 @@ func (s *JobSet) last(r *jobReader, nodes []node) {
 		switch {
 		case j.AfterAny && s.Kind != DAG:
 			fail("AfterAny is of a DAG alone")
+		case j.SkipAlong && (s.Kind != DAG || len(j.After) == 0):
+			fail("SkipAlong is of a node of a DAG that comes after others by Dependencies")
 		case j.AfterAny && (j.Final || len(j.After) == 0):
 			fail("AfterAny is of a node that comes after others by Dependencies")
 		case !j.Final:

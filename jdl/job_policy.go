@@ -29,6 +29,7 @@ func policy(r *jobReader) {
 	abortOn(r)
 	j.Final = r.boolean("FinalNode")
 	j.AfterAny = r.boolean("AfterAny")
+	j.SkipAlong = r.boolean("SkipAlong")
 	category(r)
 	scripts(r)
 	j.AllowZipped = r.boolean("AllowZippedISB")

@@ -189,6 +189,9 @@ func normalise(r *jobReader) {
 	if j.AfterAny {
 		rename(r.ad, "AfterAny")
 	}
+	if j.SkipAlong {
+		rename(r.ad, "SkipAlong")
+	}
 	if j.NoJob {
 		rename(r.ad, "NoJob")
 	}

@@ -96,7 +96,7 @@ var carried = []string{
 	"CPUNumber", "NodeNumber", "SMPGranularity", "HostNumber", "WholeNodes", "GPUNumber", "WallTime", "CPUTime", "Memory", "VirtualMemory", "Disk",
 	"RunTimeEnvironment", "ContainerImage", "Queue", "QueueName", "NumberOfProcessors", "MinNumberOfProcessors", "MaxNumberOfProcessors", "Tags", "Tag",
 	"Parameters", "ParameterStart", "ParameterStep", "ParameterFactor", "ParameterValue", "Nodes", "NodeName", "File", "Description",
-	"Dependencies", "DependsOn", "DefaultNodeRetryCount", "DefaultNodeShallowRetryCount", "FinalNode", "AfterAny", "AbortedBy", "NodeInputs", "PreScript", "PostScript", "NoJob",
+	"Dependencies", "DependsOn", "DefaultNodeRetryCount", "DefaultNodeShallowRetryCount", "FinalNode", "AfterAny", "SkipAlong", "AbortedBy", "NodeInputs", "PreScript", "PostScript", "NoJob",
 	"NodeCategory", "MaxCategoryRunning",
 }
 

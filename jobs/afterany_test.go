@@ -2,6 +2,7 @@ package jobs_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"gridbroker/jobs"
@@ -26,13 +27,20 @@ func TestPostScriptOfSeveral(t *testing.T) {
 		"not content":    {[]int{0, 0}, "exit 0", "echo $@ >> log; exit 9", "", "S 0 0 0:2 2", 2, "---PC"},
 		"tried again":    {[]int{3, 0, 0}, "exit 0", "echo $@ >> log; exit $2", "RetryCount = 1; RetryOnExit = true;", "S 3 0,3 0:1,3:1 2|S 0 0 0:2 2", 4, "-----"},
 		"all again":      {[]int{0, 0}, "exit 0", "echo $@ >> log; test $(wc -l < log) = 2", "RetryCount = 1; RetryOnExit = true;", "S 0 0 0:2 2|S 0 0 0:2 2", 5, "-----"},
+		"left out":       {nil, "exit 7", "echo $@ >> log", "SkipAlong = true;", "", 1, "-----"},
+		"not left out":   {[]int{0, 0}, "exit 0", "echo $@ >> log", "SkipAlong = true;", "S 0 0 0:2 2", 3, "-----"},
 		"nothing begins": {nil, "exit 1", "echo $@ >> log", "", "", 0, "bSSPC"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScriptRig(t, c.exits...)
-			pre := scriptNode(t, "S.pre", s.script(t, "pre.sh", c.pre), nil, "NoJob = true;")
+			script := s.script(t, "pre.sh", c.pre)
+			script.Skip = 7
+			pre, along := scriptNode(t, "S.pre", script, nil, "NoJob = true;"), ""
+			if strings.Contains(c.more, "SkipAlong") {
+				along = "SkipAlong = true;"
+			}
 			post := s.script(t, "post.sh", c.post, "S", "$RETURN", "$EXIT_CODES", "$EXIT_CODE_COUNTS", "$JOB_COUNT")
-			rs := s.run(t, pre, scriptNode(t, "S.0", nil, nil, "", "S.pre"), scriptNode(t, "S.1", nil, nil, "", "S.pre"),
+			rs := s.run(t, pre, scriptNode(t, "S.0", nil, nil, along, "S.pre"), scriptNode(t, "S.1", nil, nil, along, "S.pre"),
 				scriptNode(t, "S.post", nil, post, "NoJob = true; AfterAny = true;"+c.more, "S.0", "S.1"), scriptNode(t, "B", nil, nil, "", "S.post"))
 			if got := s.said(t, "log"); got != c.ran {
 				t.Errorf("ran %s, want %s", got, c.ran)

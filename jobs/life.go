@@ -751,6 +751,25 @@ func (LeftOut) apply(r *Record, now time.Time) (string, bool) {
 	return "the node has none", true
 }
 
+// SkippedAlong is that all that a node comes after were left out, and the node with them.
+type SkippedAlong struct {
+	By   string // one of these
+	Exit int    // that its PreScript ended with
+}
+
+func (SkippedAlong) name() string          { return "skipped" }
+func (SkippedAlong) from() []plugins.State { return kept }
+func (e SkippedAlong) apply(r *Record, now time.Time) (string, bool) {
+	if r.Scripts == nil {
+		r.Scripts = &Scripts{}
+	}
+	said := "that of node " + e.By
+	r.Scripts.Runs = append(r.Scripts.Runs, ScriptRun{Began: now, Ended: now, ExitCode: &e.Exit, Said: said})
+	r.State, r.Owner, r.Ended = plugins.Done, "", now
+	r.Reason = fmt.Sprintf("the PreScript ended with exit code %d: %s: the job is left out", e.Exit, said)
+	return r.Reason, true
+}
+
 // MadeGood is that the PostScript of another node has found all well, though this job failed.
 type MadeGood struct{ By string }
 

@@ -95,6 +95,15 @@ func OwesScript(r *Record) string {
 // awaitsPost is that the job itself has ended, and the node has not.
 func awaitsPost(r *Record) bool { return OwesScript(r) == "PostScript" }
 
+// leftOut is that the node is done without its job, by the SkipOn of its PreScript or of one before it.
+func leftOut(r *Record) bool {
+	if r.State != plugins.Done || r.Scripts == nil {
+		return false
+	}
+	code, ran := r.Scripts.ended(false)
+	return ran && code != 0
+}
+
 // madeGood is that the PostScript has found all well, whatever the job did.
 func madeGood(r *Record) bool {
 	if r.State != plugins.Done || r.Scripts == nil {

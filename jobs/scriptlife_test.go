@@ -76,6 +76,7 @@ func TestEndsOfScripts(t *testing.T) {
 		"PreScript leaves the job out":         {waiting(), script(false, 2), plugins.Done, "", "", true},
 		"PreScript's turn, a PostScript's end": {waiting(), script(true, 1), plugins.Intended, "", "", false},
 		"a script that did not run":            {running(func(r *Record) { r.State, r.Scripts = plugins.Intended, &Scripts{Pre: true} }), script(false, 1), plugins.Intended, "", "", false},
+		"left out with those before it":        {waiting(), SkippedAlong{By: "S.pre", Exit: 7}, plugins.Done, "", "", true},
 		"made good":                            {func() *Record { r := inState(plugins.Failed); return r }(), MadeGood{By: "x"}, plugins.Done, plugins.Failed, "", false},
 	} {
 		if _, err := c.r.Apply(c.event, lifeStart.Add(time.Minute)); err != nil {

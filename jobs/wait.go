@@ -120,6 +120,9 @@ func (f *following) step(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	f.sent = len(due) > 0
+	if due, err = skipAlong(ctx, f, due); err != nil {
+		return false, err
+	}
 	if due, err = f.scripted(ctx, due); err != nil {
 		return false, err
 	}

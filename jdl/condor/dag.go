@@ -45,6 +45,7 @@ type dagNode struct {
 	passing         bool     // its parts are being found, of a node without a job
 	pre, post       *jdl.Script
 	skip            int        // the exit code of pre with which the job is left out; 0: none
+	along           bool       // it is left out with the node of pre, which stands apart
 	judge           *dagNode   // that runs its POST script, where it becomes several jobs
 	judges          []*dagNode // whose POST script it runs
 	aside           bool       // it is left out: what is said of it has no effect

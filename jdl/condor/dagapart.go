@@ -60,6 +60,9 @@ func alone(d *dagReader, n *dagNode) classad.Expr {
 	if len(n.judges) > 0 {
 		b.Set("AfterAny", classad.BoolValue(true))
 	}
+	if n.along {
+		b.Set("SkipAlong", classad.BoolValue(true))
+	}
 	putScripts(d, n, &b, leftBy(n.judges))
 	n.parts = append(n.parts, n.name)
 	return b.Ad
@@ -82,18 +85,15 @@ func leftBy(nodes []*dagNode) map[string]string {
 }
 
 // severally has the scripts of a node that queues several jobs stand apart from these.
-func severally(d *dagReader, n *dagNode, procs int) (before, behind *dagNode) {
-	if n.skip > 0 {
-		d.fail(n.line, "queue one job in each node", "node %s queues %d jobs: PRE_SKIP is about one", n.name, procs)
-		return nil, nil
-	}
+func severally(d *dagReader, n *dagNode) (before, behind *dagNode) {
 	if n.pre != nil {
 		before = apart(d, n, "pre", n.pre)
+		before.skip, n.along = n.skip, n.skip > 0
 		before.parents, n.parents, n.pre = n.parents, []*dagNode{before}, nil
 	}
 	if n.post != nil {
 		behind = apart(d, n, "post", n.post)
-		behind.judges, n.judge = []*dagNode{n}, behind
+		behind.judges, n.judge, behind.along = []*dagNode{n}, behind, n.along
 	}
 	return before, behind
 }

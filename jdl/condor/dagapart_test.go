@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"gridbroker/jdl"
+	"gridbroker/testdata/testbed"
 )
 
 // TestScriptsApart: the scripts of a node that queues several jobs, and of a SUBDAG, are nodes of their own before and behind
@@ -69,4 +70,28 @@ func apartText(j *jdl.Job) string {
 		}
 	}
 	return text
+}
+
+// TestSkipOfSeveral: PRE_SKIP of a node that queues several jobs is of the node of its script; the jobs, and the node of its
+// POST script, are left out with that.
+func TestSkipOfSeveral(t *testing.T) {
+	for skip, want := range map[string]string{"PRE_SKIP A 3\n": "A.pre 3 false, A.0 0 true, A.1 0 true, A.post 0 true", "": "A.pre 0 false, A.0 0 false, A.1 0 false, A.post 0 false"} {
+		set, _, err := readDAG(t, "JOB A sub/b.sub\nSCRIPT PRE A p\nSCRIPT POST A p\n"+skip)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, j := range set.Jobs {
+			again, err := jdl.LoadJob(j.Text())
+			if err != nil || again.SkipAlong != j.SkipAlong {
+				t.Errorf("%s is not what it was when it is read again: %v", j.Node, err)
+			}
+			code := 0
+			if j.Pre != nil {
+				code = j.Pre.Skip
+			}
+			got = append(got, fmt.Sprintf("%s %d %v", j.Node, code, j.SkipAlong))
+		}
+		testbed.Equal(t, skip, strings.Join(got, ", "), want)
+	}
 }

@@ -176,7 +176,7 @@ var dagmanCases = []struct {
 	{"SUBDAG EXTERNAL S in.dag\nSCRIPT PRE S pre.sh", true, ""},
 	{"SUBDAG EXTERNAL S in.dag\nABORT-DAG-ON S 1", true, "S is a DAG of its own"},
 	{"JOB A sub/b.sub\nSCRIPT POST A p", true, ""},
-	{"JOB A sub/b.sub\nSCRIPT PRE A p\nPRE_SKIP A 3", true, "node A queues 2 jobs: PRE_SKIP is about one"},
+	{"JOB A sub/b.sub\nSCRIPT PRE A p\nPRE_SKIP A 3", true, ""},
 	{abc + "CATEGORY A cat\nMAXJOBS cat 0", true, "no node of it would ever run"},
 	{abc + "ENV SET A", true, "ENV: A is not understood"},
 	{abc + "ENV", true, "ENV is not understood"},
@@ -205,7 +205,7 @@ func TestAsDAGMan(t *testing.T) {
 			differ++
 		}
 	}
-	if differ != 19 {
+	if differ != 18 {
 		t.Errorf("%d of %d answers are not DAGMan's", differ, len(dagmanCases))
 	}
 }

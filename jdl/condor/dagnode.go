@@ -100,7 +100,7 @@ func (d *dagReader) jobs(n *dagNode, p *parser, warn func(*classad.Diagnostic)) 
 	var before, behind *dagNode
 	scripted := n.post != nil
 	if len(ads) > 1 && n.scripted() {
-		before, behind = severally(d, n, len(ads))
+		before, behind = severally(d, n)
 	}
 	out := make([]classad.Expr, len(ads))
 	for i, ad := range ads {
@@ -111,6 +111,9 @@ func (d *dagReader) jobs(n *dagNode, p *parser, warn func(*classad.Diagnostic)) 
 		}
 		b.Str("NodeName", name)
 		tries(d, n, &b)
+		if n.along {
+			b.Set("SkipAlong", classad.BoolValue(true))
+		}
 		n.parts = append(n.parts, name)
 		j := dagJob{name, ad, scripted, map[string]string{}}
 		for at, file := range made[i] {
