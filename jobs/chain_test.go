@@ -39,6 +39,11 @@ func TestChainIsFollowedClosely(t *testing.T) {
 	followsChain(t, pace{sends: time.Second, runs: 3 * time.Second, each: 7 * time.Second, most: 380})
 }
 
+// TestShortNodesAreFollowedClosely: nodes that run for a third of a second wait for the next look as long again at most.
+func TestShortNodesAreFollowedClosely(t *testing.T) {
+	followsChain(t, pace{runs: 300 * time.Millisecond, each: 600 * time.Millisecond, most: 380})
+}
+
 // pace says how long sending a job takes, a look, and the job; within what time each node of a chain is to have ended, and
 // how many looks at a job of an hour are the most.
 type pace struct {

@@ -18,7 +18,7 @@ const (
 	lookAgain = time.Minute
 	// afterSending is the longest time to the look after jobs were sent: a node of a DAG that ends
 	// at once must not hold the next one up for as long as a job that runs for hours may.
-	afterSending = time.Second
+	afterSending = 400 * time.Millisecond
 	// seldom is how many times as long as a look the pause after it is at least: as long as it when jobs were
 	// just sent, and once longer with each look after which none were.
 	seldom = 5
