@@ -178,9 +178,10 @@ type Pong struct {
 	Versions  []string      `json:"versions"`
 	Identity  string        `json:"identity"` // as whom the endpoint sees us; "" when it does not say
 	LetIn     bool          `json:"let_in"`
-	Rights    []string      `json:"rights"` // what we may do there that not everybody may
-	Leads     bool          `json:"leads"`  // of several replicas the one that plans
-	Said      string        `json:"said"`   // the endpoint's own words when not let in
+	Rights    []string      `json:"rights"`  // what we may do there that not everybody may
+	Leads     bool          `json:"leads"`   // of several replicas the one that plans
+	Hinders   []string      `json:"hinders"` // what would keep all jobs of ours there from being begun
+	Said      string        `json:"said"`    // the endpoint's own words when not let in
 	Latency   time.Duration `json:"latency"`
 }
 

@@ -20,9 +20,10 @@ type pong struct {
 	Versions  []string `json:"versions,omitempty"`
 	Identity  string   `json:"identity,omitempty"` // as whom we present ourselves
 	LetIn     bool     `json:"let_in"`
-	Rights    []string `json:"rights,omitempty"` // what we may do there that not everybody may
-	Leads     bool     `json:"leads,omitempty"`  // of several replicas the one that plans
-	Said      string   `json:"said,omitempty"`   // the service's words when it does not
+	Rights    []string `json:"rights,omitempty"`  // what we may do there that not everybody may
+	Leads     bool     `json:"leads,omitempty"`   // of several replicas the one that plans
+	Hinders   []string `json:"hinders,omitempty"` // what would keep all jobs of ours there from being begun
+	Said      string   `json:"said,omitempty"`    // the service's words when it does not
 	Seconds   float64  `json:"latency_seconds,omitempty"`
 	Error     string   `json:"error,omitempty"`
 	err       error
@@ -37,7 +38,9 @@ func pingCmd(d *deps) *cobra.Command {
 is told, and for the list of your jobs, which it gives only to those who may
 submit. Shows what it said, and as whom you were presented to it. A central
 scheduler is asked by the URL that --via takes, and tells whether you administer it,
-for which clusters you speak, and whether this replica leads; a tree of managers by
+for which clusters you speak, whether this replica leads, and what would keep your jobs
+from being begun: a budget that is spent, no open cluster whose owner lets you in, a proxy
+that ends within the hour, a database that does not answer. A tree of managers is asked by
 tree://HOST:PORT.
 
 The exit code is 0 when all are up and let you in, 4 when one is up and does not
@@ -125,7 +128,7 @@ func pingOne(ctx context.Context, d *deps, reg *plugins.Registry, url string) po
 		got.Said = fmt.Sprintf("no credential was shown: %s [%s], mend: %s", f.What, f.ID, f.Mend)
 	}
 	return pong{URL: url, Up: true, Interface: got.Interface, Versions: got.Versions, Identity: got.Identity,
-		LetIn: got.LetIn, Rights: got.Rights, Leads: got.Leads, Said: got.Said, Seconds: got.Latency.Seconds()}
+		LetIn: got.LetIn, Rights: got.Rights, Leads: got.Leads, Hinders: got.Hinders, Said: got.Said, Seconds: got.Latency.Seconds()}
 }
 
 // pingerFor chooses by the URL's scheme.
@@ -173,6 +176,9 @@ func printPong(d *deps, p pong) {
 		say(d, out, "  let in%s\n", who)
 		if len(p.Rights) > 0 {
 			say(d, out, "  may: %s\n", strings.Join(p.Rights, ", "))
+		}
+		for _, why := range p.Hinders {
+			say(d, out, "  jobs would not be begun: %s\n", passage(why))
 		}
 		return
 	}

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -143,7 +144,11 @@ func (a *Agent) Run(ctx context.Context) error {
 		}
 		wait := max(a.Conf.Poll, 10*a.lookFor)
 		if err != nil && ctx.Err() == nil {
-			a.Log.Warn("not published", "error", err)
+			what := "not published"
+			if errors.Is(err, errUnkept) {
+				what = "an end of this agent would lose what it has learned"
+			}
+			a.Log.Warn(what, "error", err)
 		}
 		if blind++; err == nil || a.looked != before {
 			blind = 0

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"time"
@@ -167,8 +168,13 @@ func (a *Agent) save(atOnce bool) error {
 	if err != nil {
 		return err
 	}
-	return durable.WriteFile(a.Conf.Memory, text)
+	if err := durable.WriteFile(a.Conf.Memory, text); err != nil {
+		return fmt.Errorf("%w: %w", errUnkept, err)
+	}
+	return nil
 }
+
+var errUnkept = errors.New("the memory was not written")
 
 // maxMemory bounds the file, in bytes.
 const maxMemory = 256 << 20

@@ -2,10 +2,13 @@ package agent
 
 import (
 	"bytes"
+	"context"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gridbroker/batch"
 )
@@ -50,4 +53,35 @@ func TestQueueRenamed(t *testing.T) {
 	if look() == 0 || !strings.Contains(said.String(), "guests get slots again") {
 		t.Error(said)
 	}
+}
+
+// heard keeps what is written, and ends something with the first of it.
+type heard struct {
+	bytes.Buffer
+	end func()
+}
+
+func (h *heard) Write(p []byte) (int, error) {
+	h.end()
+	return h.Buffer.Write(p)
+}
+
+// Where an agent's disk is full it publishes, and says what it cannot do, which is not that.
+func TestMemoryIsNotWritten(t *testing.T) {
+	b := newBench(t)
+	a := b.agent()
+	a.Conf.Memory = filepath.Join(t.TempDir(), "gone", "memory")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	said := &heard{end: cancel}
+	a.Log = slog.New(slog.NewTextHandler(said, nil))
+	a.Run(ctx)
+	if text := said.String(); strings.Contains(text, "not published") || !strings.Contains(text, "an end of this agent would lose what it has learned") {
+		t.Error(text)
+	}
+	b.c.with(func() {
+		if b.c.full != 1 {
+			t.Errorf("%d schedules were published", b.c.full)
+		}
+	})
 }

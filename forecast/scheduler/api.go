@@ -252,7 +252,7 @@ func noteShown(a *API, r *http.Request, p Person) {
 		err = showAttributes(ctx, a.S, p)
 	}
 	if err != nil && a.unwell.is(err, a.S.now()) {
-		a.Log.Error("request", "error", err)
+		a.Log.Error("what somebody has shown was not noted", "error", err)
 	}
 }
 
@@ -298,7 +298,7 @@ func (a *API) problem(err error) error {
 		return huma.NewError(499, "gone")
 	}
 	if a.unwell.is(err, a.S.now()) {
-		a.Log.Error("request", "error", err)
+		a.Log.Error("a request was refused", "error", err)
 	}
 	if errors.Is(err, errUnsure) || errors.Is(err, errAbandoned) {
 		return huma.Error504GatewayTimeout("the database did not answer in the end: what was asked for may have been done or not; ask for it again, which does nothing twice")

@@ -24,13 +24,26 @@ type Pong struct {
 	Sites     []string `json:"sites,omitempty" doc:"clusters you speak for"`
 	LetIn     bool     `json:"let_in"`
 	Leads     bool     `json:"leads" doc:"this replica plans"`
+	Hinders   []string `json:"hinders,omitempty" doc:"what keeps all jobs that you hand in now from being begun"`
 }
 
 type pongOut struct{ Body Pong }
 
+// pingTime is how long the database may take to answer a ping.
+const pingTime = 3 * time.Second
+
 func (a *API) ping(ctx context.Context, _ *struct{}) (*pongOut, error) {
 	p, err := person(ctx)
-	return &pongOut{Pong{Interface: "org.gridbroker.scheduler", Versions: []string{"1"}, Subject: p.Subject, Admin: p.Admin, Sites: p.Sites, LetIn: err == nil, Leads: a.S.Leads()}}, nil
+	pong := Pong{Interface: "org.gridbroker.scheduler", Versions: []string{"1"}, Subject: p.Subject, Admin: p.Admin, Sites: p.Sites, LetIn: err == nil, Leads: a.S.Leads()}
+	if err != nil { // a stranger, for whom nothing is looked up
+		return &pongOut{pong}, nil
+	}
+	asking, cancel := context.WithTimeout(ctx, pingTime)
+	defer cancel()
+	if pong.Hinders, err = hinders(asking, a.S, p); err != nil && ctx.Err() == nil {
+		pong.Hinders = []string{"it takes nothing now: " + a.problem(err).Error()}
+	}
+	return &pongOut{pong}, nil
 }
 
 type submitIn struct {

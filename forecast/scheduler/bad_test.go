@@ -183,7 +183,7 @@ func TestFullDiskIsToldAsSuch(t *testing.T) {
 	f.s.Run(ctx)
 	mu.Lock()
 	defer mu.Unlock()
-	for _, of := range []string{"msg=request", "msg=cycle"} {
+	for _, of := range []string{`msg="a request was refused"`, `msg="nothing was planned; the next cycle tries again"`} {
 		if n := strings.Count(log.String(), of); n > 1 {
 			t.Errorf("%s is told %d times\n%s", of, n, log.String())
 		}

@@ -54,3 +54,14 @@ func forgetAtSite(ctx context.Context, h handle, id string, now time.Time) error
 	}
 	return err
 }
+
+// noAction is what is said of an action that a replica's program does not know: one of a later version has asked for it.
+const noAction = "no such action"
+
+// cleanAnew has removed what a replica of a version that removes nothing at sites has taken up and closed. While such a one runs it may
+// take up some of it again.
+func cleanAnew(ctx context.Context, h handle, now int64) error {
+	_, err := h.exec(ctx, "update action set done = 0, due = $1, attempts = 0, lease_until = 0 where done = 1 and verb in ($2, $3) and result = $4",
+		now, string(clean), string(forget), noAction)
+	return err
+}

@@ -85,3 +85,40 @@ func TestForgottenAtItsSite(t *testing.T) {
 		}
 	}
 }
+
+// A replica of a version that removes nothing at sites closes what it takes up of that; a newer one does it none the less.
+func TestCleanedBesideAnOlderReplica(t *testing.T) {
+	for _, forgotten := range []bool{false, true} {
+		w, id := brought(t)
+		if forgotten {
+			if err := w.s.Forget(t.Context(), Person{Subject: "alice"}, id); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.s.Cycle(t.Context(), w.epoch); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.now = w.now.Add(w.conf.KeepAtSites)
+		a := w.claimed(1)[0]
+		err := w.store.tx(t.Context(), func(h handle) error { // as that one closes it
+			_, err := h.exec(t.Context(), "update action set done = 1, result = 'no such action' where id = $1", a.ID)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.now = w.now.Add(10 * time.Minute)
+		if w.step(1); len(w.sites["c0"].guests) != 1 {
+			t.Fatal("it was removed")
+		}
+		if err := tidyUp(t.Context(), w.s); err != nil {
+			t.Fatal(err)
+		}
+		w.step(1)
+		list, err := w.s.Jobs(t.Context(), Person{Admin: true}, []string{id})
+		if err != nil || len(w.sites["c0"].guests) != 0 || (len(list) == 0) != forgotten {
+			t.Errorf("%d at its site, %d in the table, forgotten: %v, %v", len(w.sites["c0"].guests), len(list), forgotten, err)
+		}
+		w.claimed(0)
+	}
+}

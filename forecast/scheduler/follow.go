@@ -34,7 +34,7 @@ type mark struct {
 func (s follower) run(ctx context.Context) error {
 	failed := func(owner string, err error) error {
 		if ctx.Err() == nil {
-			s.log.Warn("status", "owner", owner, "error", err)
+			s.log.Warn("how the jobs of a user are cannot be asked", "owner", owner, "error", err)
 		}
 		return ctx.Err()
 	}
@@ -53,7 +53,7 @@ func (s follower) run(ctx context.Context) error {
 			next, only = time.Now().Add(s.conf.StatusEvery), nil
 		}
 		if err := s.round(ctx, only, failed); err != nil && ctx.Err() == nil {
-			s.log.Warn("status", "error", err)
+			s.log.Warn("how jobs are was not taken down", "error", err)
 		}
 	}
 }

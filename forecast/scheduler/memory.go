@@ -74,8 +74,8 @@ type cluster struct {
 	gone         bool // taken out of the configuration: its jobs are followed to their ends, it gets no others
 	hits, misses int64
 	trust        plan.Trust
-	launchMS     int64
-	sending      time.Duration // from when jobs are to be sent until they are there; 0: none was since this replica leads
+	launchMS     int64         // what the site takes to answer a launch, smoothed: the table keeps it for who leads next
+	sending      time.Duration // from when jobs are to be sent until they are there, this replica's own time included; 0: none was since it leads
 	formula      *plan.Formula
 	formulaErr   error
 	number       map[string]int32  // of nodes
@@ -227,20 +227,19 @@ func (c *cluster) describe(to ClusterConfig) *glue.Resource {
 	return r
 }
 
-// admits tells whether the owner of a cluster lets a job's owner in: as a
-// subject, as a member of a VO or group.
-func (c *cluster) admits(j *Job) bool {
-	if len(c.site.Users) == 0 && len(c.site.VOs) == 0 {
+// lets tells whether the owner of a cluster lets somebody in: as a subject, as a member of a VO or group.
+func lets(site *wire.Site, subject, vo string, fqans []string) bool {
+	if len(site.Users) == 0 && len(site.VOs) == 0 {
 		return true
 	}
-	if slices.Contains(c.site.Users, j.Owner) {
+	if slices.Contains(site.Users, subject) {
 		return true
 	}
-	for _, rule := range c.site.VOs {
-		if rule == j.VO || rule == "VO:"+j.VO {
+	for _, rule := range site.VOs {
+		if rule == vo || rule == "VO:"+vo {
 			return true
 		}
-		for _, f := range j.FQANs {
+		for _, f := range fqans {
 			if f == rule || strings.HasPrefix(f, rule+"/") {
 				return true
 			}
@@ -290,7 +289,7 @@ func (m *memory) allowed(j *Job, key string, now int64) plan.Wish {
 	filters := broker.DefaultFilters(rules)
 	for i, name := range m.order {
 		c := m.clusters[name]
-		if j.Avoid[name] > now || !c.admits(j) || c.formulaErr != nil {
+		if j.Avoid[name] > now || !lets(&c.site, j.Owner, j.VO, j.FQANs) || c.formulaErr != nil {
 			continue
 		}
 		if !slices.ContainsFunc(filters, func(f broker.Filter) bool { return f.Reject(job, c.resource) != nil }) {

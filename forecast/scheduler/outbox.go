@@ -34,7 +34,7 @@ func (o outbox) run(ctx context.Context) error {
 		}
 		list, err := o.claim(ctx, o.conf.Name, o.now(), n, o.lanes.full()...)
 		if err != nil && ctx.Err() == nil && said.is(err, o.now()) {
-			o.log.Warn("outbox", "error", err)
+			o.log.Warn("nothing is begun at sites until the database answers", "error", err)
 		}
 		for _, a := range list {
 			work.Go(func() {
@@ -107,7 +107,7 @@ func (o outbox) tell(ctx context.Context, a action, r result, retry time.Duratio
 		return nil
 	}
 	if err != nil && o.unwell.is(err, o.now()) {
-		o.log.Warn("outbox", "action", a.Key, "error", err) // when the lease ends it is tried again
+		o.log.Warn("what was done at a site is not recorded yet, and is told again", "action", a.Key, "error", err) // when the lease ends it is tried again
 	}
 	return err
 }
@@ -325,7 +325,7 @@ func (o outbox) perform(ctx context.Context, a action, j *Job, back plugins.Subm
 	case clean, forget:
 		return cleanAt(ctx, a, j, back, r)
 	}
-	r.Kind, r.Said = plugins.Invalid, "no such action"
+	r.Kind, r.Said = plugins.Invalid, noAction
 	return 0
 }
 

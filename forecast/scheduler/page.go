@@ -98,13 +98,13 @@ func (a *board) index(w http.ResponseWriter, r *http.Request, tmpl *template.Tem
 	}
 	v, err := a.look(r.Context(), p, frameOf(r.URL.Query(), a.S.now().Unix()))
 	if err != nil {
-		a.Log.Error("page", "error", err)
+		a.Log.Error("the page was not shown", "error", err)
 		http.Error(w, "the database does not answer", http.StatusServiceUnavailable)
 		return
 	}
 	var out bytes.Buffer
 	if err := tmpl.Execute(&out, v); err != nil {
-		a.Log.Error("page", "error", err)
+		a.Log.Error("the page was not shown", "error", err)
 		http.Error(w, "internal error", http.StatusInternalServerError)
 		return
 	}

@@ -139,7 +139,7 @@ func (s *Scheduler) cycles(ctx context.Context, l *Leadership) error {
 			return err
 		case err != nil:
 			if said.is(err, s.now()) {
-				s.log.Error("cycle", "error", err)
+				s.log.Error("nothing was planned; the next cycle tries again", "error", err)
 			}
 			if !s.pause(ctx, 500*time.Millisecond) {
 				return ctx.Err()
@@ -197,20 +197,26 @@ func (s *Scheduler) pause(ctx context.Context, d time.Duration) bool {
 // that are done.
 func (s *Scheduler) tidy(ctx context.Context) error {
 	for s.pause(ctx, 10*time.Minute) {
-		old := s.now().Add(-s.conf.KeepOutput)
-		err := s.store.tx(ctx, func(h handle) error {
-			if _, err := h.exec(ctx, "delete from action where done = 1 and due < $1", old.Unix()); err != nil {
-				return err
-			}
-			if err := (past{h}).forgetPast(ctx, s.now().Unix()); err != nil {
-				return err
-			}
-			_, err := h.exec(ctx, `delete from file where job in (select distinct job from log where at < $1 and event in ('done', 'failed', 'cancelled'))`, old.UnixMilli())
-			return err
-		})
-		if err != nil && ctx.Err() == nil {
+		if err := tidyUp(ctx, s); err != nil && ctx.Err() == nil {
 			s.log.Warn("tidying up", "error", err)
 		}
 	}
 	return nil
+}
+
+func tidyUp(ctx context.Context, s *Scheduler) error {
+	old := s.now().Add(-s.conf.KeepOutput)
+	return s.store.tx(ctx, func(h handle) error {
+		if err := cleanAnew(ctx, h, s.now().Unix()); err != nil {
+			return err
+		}
+		if _, err := h.exec(ctx, "delete from action where done = 1 and due < $1", old.Unix()); err != nil {
+			return err
+		}
+		if err := (past{h}).forgetPast(ctx, s.now().Unix()); err != nil {
+			return err
+		}
+		_, err := h.exec(ctx, `delete from file where job in (select distinct job from log where at < $1 and event in ('done', 'failed', 'cancelled'))`, old.UnixMilli())
+		return err
+	})
 }

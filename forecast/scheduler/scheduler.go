@@ -110,6 +110,7 @@ type Scheduler struct {
 	unwell   troubles // of the database, as actions found them
 
 	inventories inventories
+	admissions  admissions
 
 	wake    chan struct{}
 	stirred chan string // clusters at which jobs have begun or ended

@@ -94,7 +94,7 @@ func (m *memory) unfit(j *Job) string {
 	nodes := int32(0)
 	for _, name := range m.order {
 		c := m.clusters[name]
-		if c.gone || len(c.site.Nodes) == 0 || !c.admits(j) {
+		if c.gone || len(c.site.Nodes) == 0 || !lets(&c.site, j.Owner, j.VO, j.FQANs) {
 			continue
 		}
 		n := c.nodesFor(j)

@@ -1,0 +1,69 @@
+package scheduler
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"gridbroker/credential"
+)
+
+// has tells the scheduler of a cluster: whom its owner lets in, and when its schedule was made.
+func (f *front) has(name, site string, made time.Time) {
+	f.t.Helper()
+	err := f.store.tx(f.t.Context(), func(h handle) error {
+		_, err := h.exec(f.t.Context(), `insert into cluster (name, seq, digest, made, ttl, seen, site, queues, load) values ($1, 1, '', $2, 120, $2, $3, '[]', '{}')
+			on conflict (name) do update set made = excluded.made, site = excluded.site`, name, made.Unix(), site)
+		return err
+	})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.now = f.now.Add(fresh) // until then a ping is answered by what was so before
+}
+
+// Who pings a scheduler is told what would keep his jobs from being begun, before he hands any in.
+func TestPingTellsWhatHinders(t *testing.T) {
+	f := newFront(t, nil)
+	c := f.client(nil)
+	told := func(want string) {
+		t.Helper()
+		p := f.ping(c, "alice")
+		if said := strings.Join(p.Hinders, "; "); !p.LetIn || want == "" && said != "" || !strings.Contains(said, want) {
+			t.Errorf("told %q, want %q (let in: %v)", said, want, p.LetIn)
+		}
+	}
+	told("no cluster has been heard of")
+	f.has("c0", `{"vos": ["atlas"]}`, f.now)
+	told("none of the 1 clusters lets you in: they admit members of VOs")
+	f.has("c1", `{"users": ["alice"]}`, f.now.Add(-time.Hour))
+	told("no cluster that lets you in is open: c1 is silent")
+	f.has("c1", `{"users": ["alice"]}`, f.now)
+	told("")
+	if err := f.store.Grant(t.Context(), f.now.Unix(), "alice", 0.001, "a"); err != nil {
+		t.Fatal(err)
+	}
+	told("")
+	if err := f.store.Grant(t.Context(), f.now.Unix(), "alice", 0, "b"); err != nil {
+		t.Fatal(err)
+	}
+	told("your budget is spent")
+	if p := f.ping(c, "nobody"); p.LetIn || len(p.Hinders) > 0 {
+		t.Errorf("a stranger is told %v", p.Hinders)
+	}
+	f.store.Close()
+	told("it takes nothing now: the database does not answer")
+}
+
+// A proxy that is soon over is told, too, by the one who shows it.
+func TestPingTellsOfAShortProxy(t *testing.T) {
+	f := newFront(t, nil)
+	f.has("c0", `{}`, f.now.Add(fresh))
+	alice := f.user(f.ca, "Alice")
+	for life, want := range map[time.Duration]string{12 * time.Hour: "", 30 * time.Minute: "the proxy ends in "} {
+		pong, err := f.backend(f.proxy(alice, credential.ProxyOptions{Lifetime: life})).Ping(t.Context(), f.endpoint().URL)
+		if said := strings.Join(pong.Hinders, "; "); err != nil || !pong.LetIn || !strings.HasPrefix(said, want) || (said == "") != (want == "") {
+			t.Errorf("a proxy of %v: %q, %v", life, said, err)
+		}
+	}
+}
