@@ -32,12 +32,36 @@ func (f *Forecast) Slots(horizon time.Duration) []Slot {
 	f.crowd(p)
 	end := f.c.now + int64(horizon/time.Second)
 	var list []Slot
+	barred := f.c.state.barred()
 	for i := range p.nodes {
 		n := f.c.nodes.at(i)
-		of := Slot{Node: n.Name, Features: n.Features, Queues: n.Queues}
+		queues, some := unbarred(n.Queues, barred)
+		if !some {
+			continue
+		}
+		of := Slot{Node: n.Name, Features: n.Features, Queues: queues}
 		list = p.nodes[i].slots(of, f.c.now, end, list)
 	}
 	return list
+}
+
+// barred are the queues that take none of the jobs of who reads the cluster.
+func (s *State) barred() (names []string) {
+	for i := range s.Queues {
+		if s.Queues[i].Barred {
+			names = append(names, s.Queues[i].Name)
+		}
+	}
+	return names
+}
+
+// unbarred are those of a node's queues that are not barred, and whether there are any.
+func unbarred(queues, barred []string) (names []string, some bool) {
+	if len(barred) == 0 || len(queues) == 0 {
+		return queues, true
+	}
+	names = slices.DeleteFunc(slices.Clone(queues), func(name string) bool { return slices.Contains(barred, name) })
+	return names, len(names) > 0
 }
 
 // crowd holds what runs on nodes that have no room for it by the plan.

@@ -34,6 +34,7 @@ type Queue struct {
 	MaxNodes    int           // one job may have; the policy slurm goes by it
 	MaxRunning  int           // jobs running at once
 	Closed      bool          // starts no jobs
+	Barred      bool          // takes none of the jobs of who reads the cluster: no slot names it
 	Draining    bool          // takes no more jobs; those that wait start
 	PreemptMode PreemptMode   // what becomes of a job that gives way to one of a queue of greater Priority; see Preemption
 	GraceTime   time.Duration // for how long it then still runs

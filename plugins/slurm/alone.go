@@ -18,7 +18,7 @@ func jobNames(ctx context.Context, s *site) (map[string]string, error) {
 			names[strings.TrimSpace(id)] = name
 		}
 		return nil
-	}, "squeue", "--noheader", "--array", "--format="+columns("ij"))
+	}, "squeue", "--all", "--noheader", "--array", "--format="+columns("ij"))
 	return names, err
 }
 

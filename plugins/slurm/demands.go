@@ -55,7 +55,7 @@ func demands(ctx context.Context, s *site, of map[string]demand) error {
 		id, _, _ := strings.Cut(whole(f[1]), "_[")
 		of[id] = demanded(f)
 		return nil
-	}, "squeue", "--noheader", "--Format="+format[1:])
+	}, "squeue", "--all", "--noheader", "--Format="+format[1:])
 }
 
 // whole is what a column of a fixed width tells: of a list that fills it the last word may

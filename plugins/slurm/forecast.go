@@ -154,6 +154,6 @@ func (s *site) lengths(ctx context.Context) (map[string]int64, error) {
 			}
 		}
 		return nil
-	}, "squeue", "--noheader", "--array", "--states=PENDING", "--format="+columns("Pr"))
+	}, "squeue", "--all", "--noheader", "--array", "--states=PENDING", "--format="+columns("Pr"))
 	return byQueue, err
 }

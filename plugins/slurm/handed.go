@@ -117,7 +117,7 @@ func (h *handed) look(ctx context.Context, id, what string) (string, error) {
 	if id == "" || strings.Trim(id, "0123456789_") != "" {
 		return "", h.refuse("look at", fmt.Errorf("%q is no job", id))
 	}
-	text, err := h.site.Command(ctx, "squeue", "--noheader", "--jobs="+id, "--format="+what)
+	text, err := h.site.Command(ctx, "squeue", "--all", "--noheader", "--jobs="+id, "--format="+what)
 	if err != nil {
 		return "", err
 	}

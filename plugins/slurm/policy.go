@@ -24,6 +24,7 @@ func (q *Queue) Rules(ctx context.Context) (plugins.Rules, error) {
 			usual = new(c.usualMemory())
 		}
 		q.cores.Store(usual)
+		q.bar(ctx)
 	}
 	return r, err
 }

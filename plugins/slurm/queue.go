@@ -50,7 +50,7 @@ func (s *site) look(ctx context.Context) (c cluster, err error) {
 	ask, ctx := errgroup.WithContext(ctx)
 	for what, to := range map[string]*[]map[string]string{"node": &c.nodes, "partition": &c.parts, "reservation": &c.reserved} {
 		ask.Go(func() error {
-			all, err := s.records(ctx, "scontrol", "--oneliner", "--details", "show", what)
+			all, err := s.records(ctx, "scontrol", "--all", "--oneliner", "--details", "show", what)
 			*to = all
 			return err
 		})
@@ -59,7 +59,7 @@ func (s *site) look(ctx context.Context) (c cluster, err error) {
 		return s.rows(ctx, sep, len(queueColumns), func(f []string) error {
 			c.jobs = append(c.jobs, entryOf(f))
 			return nil
-		}, "squeue", "--noheader", "--array", "--format="+columns(queueColumns))
+		}, "squeue", "--all", "--noheader", "--array", "--format="+columns(queueColumns))
 	})
 	ask.Go(func() error {
 		return s.rows(ctx, sep, 2, func(f []string) error {
@@ -67,7 +67,7 @@ func (s *site) look(ctx context.Context) (c cluster, err error) {
 				c.arrays[f[0]] = atoi(most)
 			}
 			return nil
-		}, "squeue", "--noheader", "--states=PENDING", "--format="+columns("FK"))
+		}, "squeue", "--all", "--noheader", "--states=PENDING", "--format="+columns("FK"))
 	})
 	ask.Go(func() error { return demands(ctx, s, c.asked) })
 	return c, ask.Wait()

@@ -116,7 +116,8 @@ const idBytes = "0123456789_"
 type Queue struct {
 	site   *site
 	hidden hidden
-	cores  atomic.Pointer[float64] // it is known to give jobs whole cores, and so much memory with each processor
+	cores  atomic.Pointer[float64]         // it is known to give jobs whole cores, and so much memory with each processor
+	barred atomic.Pointer[map[string]bool] // partitions that let none of the account's jobs in; nil: not known
 	parts  parts
 	who    account
 }
@@ -140,6 +141,11 @@ func (q *Queue) Queue(ctx context.Context) (batch.State, error) {
 	s := c.state(q.site.Options.Now(), q.site.URL)
 	if usual := q.cores.Load(); usual != nil {
 		c.widen(s.Jobs, *usual)
+	}
+	if barred := q.barred.Load(); barred != nil {
+		for i := range s.Queues {
+			s.Queues[i].Barred = (*barred)[s.Queues[i].Name]
+		}
 	}
 	q.parts.learn(ctx, q.site, s.Jobs, c.nodes)
 	q.hidden.fill(&s, c.nodes)

@@ -12,7 +12,7 @@ import (
 )
 
 // Resources implements remote.AnySite: one resource per partition that is not
-// hidden from the user.
+// hidden; one that does not let the user in is closed.
 func (s *site) Resources(ctx context.Context) ([]glue.Resource, error) {
 	c, err := s.read(ctx)
 	if err != nil {
@@ -31,6 +31,9 @@ func (s *site) Resources(ctx context.Context) ([]glue.Resource, error) {
 	state := c.state(now, s.URL)
 	var rs []glue.Resource
 	for _, p := range c.parts {
+		if p["Hidden"] == "YES" {
+			continue
+		}
 		r := partition(p, state, s, strings.Fields(groups))
 		describe(&r, c.nodes, p["PartitionName"])
 		if remote.Deploys(r.RuntimeEnvironments) {

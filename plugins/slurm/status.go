@@ -150,7 +150,7 @@ func (s *site) squeue(ctx context.Context, slurmIDs []string) (map[string]row, e
 			jobs[f[0]] = row{name: f[1], state: f[2], reason: f[3], submitted: unix(f[4]), started: unix(f[5]), ended: unix(f[6]), nodes: f[7]}
 		}
 		return nil
-	}, "squeue", "--noheader", "--array", "--me", "--states=all", "--format="+columns("ijTrVSeN"))
+	}, "squeue", "--all", "--noheader", "--array", "--me", "--states=all", "--format="+columns("ijTrVSeN"))
 	return jobs, err
 }
 

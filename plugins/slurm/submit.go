@@ -86,7 +86,7 @@ func (s *site) Lookup(ctx context.Context, wanted []string) (map[string]string, 
 		}
 		return nil
 	}
-	if err := s.rows(ctx, sep, 2, take, "squeue", "--noheader", "--me", "--states=all", "--format="+columns("Fj")); err != nil {
+	if err := s.rows(ctx, sep, 2, take, "squeue", "--all", "--noheader", "--me", "--states=all", "--format="+columns("Fj")); err != nil {
 		return nil, err
 	}
 	for part := range slices.Chunk(wanted, maxAsked/4) {
