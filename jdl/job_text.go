@@ -180,20 +180,13 @@ func normalise(r *jobReader) {
 	}
 	r.ad.Set("RetryCount", classad.NewLiteral(classad.IntValue(int64(j.RetryCount))))
 	r.ad.Set("ShallowRetryCount", classad.NewLiteral(classad.IntValue(int64(j.ShallowRetry))))
-	if len(j.AbortOn) > 0 { // by these names the text is searched for them
-		rename(r.ad, "AbortDAGOn")
-	}
-	if j.Final {
-		rename(r.ad, "FinalNode")
-	}
-	if j.AfterAny {
-		rename(r.ad, "AfterAny")
-	}
-	if j.SkipAlong {
-		rename(r.ad, "SkipAlong")
-	}
-	if j.NoJob {
-		rename(r.ad, "NoJob")
+	for _, own := range []struct { // by these names the text is searched for them
+		name  string
+		given bool
+	}{{"AbortDAGOn", len(j.AbortOn) > 0}, {"FinalNode", j.Final}, {"AfterAny", j.AfterAny}, {"SkipAlong", j.SkipAlong}, {"NoJob", j.NoJob}} {
+		if own.given {
+			rename(r.ad, own.name)
+		}
 	}
 	if !j.Expiry.IsZero() {
 		r.ad.Set("ExpiryTime", classad.NewLiteral(classad.IntValue(j.Expiry.Unix())))

@@ -48,6 +48,9 @@ func TestPostScriptOfSeveral(t *testing.T) {
 			if n := len(s.accepted()); n != c.requests {
 				t.Errorf("%d jobs were sent, want %d", n, c.requests)
 			}
+			if post := rs[3].Record; name == "left out" && post.Reason != "the PreScript of node S.pre ended with exit code 7: the job is left out" {
+				t.Errorf("S.post is %s: %s", post.State, post.Reason)
+			}
 			if got := failures(rs); got != c.failures {
 				t.Errorf("failed: %s, want %s", got, c.failures)
 			}

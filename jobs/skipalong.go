@@ -11,12 +11,15 @@ import (
 // A PreScript with SkipOn leaves the job of its node out. Where the node has become several jobs, these and the node of its
 // PostScript say SkipAlong: they are left out where all that they come after were.
 
+// thatOf is said of a script that was another node's.
+const thatOf = "that of node "
+
 // skipAlong has jobs whose turn has come be done where all that they come after were left out, and returns the others.
 func skipAlong(ctx context.Context, f *following, due []*Outcome) ([]*Outcome, error) {
 	var skipped, others []*Outcome
 	how := map[string]SkippedAlong{}
 	for _, o := range due {
-		with, err := f.skipsAlong(ctx, o)
+		with, err := skipsAlong(ctx, f.Controller, o)
 		switch {
 		case err != nil:
 			return nil, err
@@ -35,7 +38,7 @@ func skipAlong(ctx context.Context, f *following, due []*Outcome) ([]*Outcome, e
 }
 
 // skipsAlong is what leaves a job out with all that it comes after; nil: nothing does.
-func (f *following) skipsAlong(ctx context.Context, o *Outcome) (*SkippedAlong, error) {
+func skipsAlong(ctx context.Context, c *Controller, o *Outcome) (*SkippedAlong, error) {
 	if o.State != plugins.Intended || len(o.After) == 0 || !strings.Contains(o.JDL, "SkipAlong") { // most are not read
 		return nil, nil
 	}
@@ -43,10 +46,14 @@ func (f *following) skipsAlong(ctx context.Context, o *Outcome) (*SkippedAlong, 
 	if err != nil || !job.SkipAlong {
 		return nil, nil
 	}
-	before, err := f.Store.Find(ctx, o.After)
+	before, err := c.Store.Find(ctx, o.After)
 	if err != nil || slices.ContainsFunc(before, func(r *Record) bool { return !leftOut(r) }) {
 		return nil, err
 	}
-	code, _ := before[0].Scripts.ended(false)
-	return &SkippedAlong{By: before[0].Node, Exit: code}, nil
+	run := before[0].Scripts.run(false)
+	by, along := strings.CutPrefix(run.Said, thatOf)
+	if !along {
+		by = before[0].Node
+	}
+	return &SkippedAlong{By: by, Exit: *run.ExitCode}, nil
 }

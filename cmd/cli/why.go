@@ -317,6 +317,8 @@ func whereSaid(o *jobs.Outcome) string {
 func whyEnded(d *deps, o *jobs.Outcome) []string {
 	at := firstOf(o.At, "nowhere")
 	switch {
+	case o.State == plugins.Done && o.Attempts == 0 && o.Handle.ID == "": // a node of a DAG
+		return []string{"It is done without a job" + firstOf(because(o.Reason), ": it has none, but scripts") + "."}
 	case o.State == plugins.Done && !o.Failure():
 		return []string{fmt.Sprintf("It is done: it ran %s at %s%s and ended with exit code %s. %s", ranText(d, o), at, on(o.Host), firstOf(exitText(o), "0"), whereOutput(o))}
 	case o.State == plugins.Done:

@@ -60,9 +60,6 @@ func alone(d *dagReader, n *dagNode) classad.Expr {
 	if len(n.judges) > 0 {
 		b.Set("AfterAny", classad.BoolValue(true))
 	}
-	if n.along {
-		b.Set("SkipAlong", classad.BoolValue(true))
-	}
 	putScripts(d, n, &b, leftBy(n.judges))
 	n.parts = append(n.parts, n.name)
 	return b.Ad

@@ -111,9 +111,6 @@ func (d *dagReader) jobs(n *dagNode, p *parser, warn func(*classad.Diagnostic)) 
 		}
 		b.Str("NodeName", name)
 		tries(d, n, &b)
-		if n.along {
-			b.Set("SkipAlong", classad.BoolValue(true))
-		}
 		n.parts = append(n.parts, name)
 		j := dagJob{name, ad, scripted, map[string]string{}}
 		for at, file := range made[i] {
@@ -136,9 +133,12 @@ func (d *dagReader) jobs(n *dagNode, p *parser, warn func(*classad.Diagnostic)) 
 	return out
 }
 
-// tries writes how often a node is tried, and what its end means for the others. Of a node that becomes several jobs and
+// tries writes how often a node is tried, whether it is left out with others, and what its end means for these. Of a node that becomes several jobs and
 // has a POST script, that tells.
 func tries(d *dagReader, n *dagNode, b *jdl.Builder) {
+	if n.along {
+		b.Set("SkipAlong", classad.BoolValue(true))
+	}
 	if most := d.most[n.category]; n.category != "" && most > 0 {
 		b.Str("NodeCategory", n.category)
 		b.Number("MaxCategoryRunning", int64(most))
