@@ -435,7 +435,7 @@ func (r *reader) moved(name, place string) (string, string) {
 }
 
 // asks is a demand; "" where it is undefined, by which condor_submit leaves out even what it demands of itself.
-func (r *reader) asks(names ...string) string {
+func asks(r *reader, names ...string) string {
 	if s := r.get(names...); !classad.EqualFold(s, "undefined") {
 		return s
 	}
@@ -445,19 +445,19 @@ func (r *reader) asks(names ...string) string {
 // requests reads what the job asks of a machine. Memory is of all cores.
 func (r *reader) requests() {
 	cpus := int64(1)
-	if s := r.asks("request_cpus", "requestcpus"); s != "" {
+	if s := asks(r, "request_cpus", "requestcpus"); s != "" {
 		cpus = max(1, r.quantity("request_cpus", s, 0))
 		if cpus > 1 {
 			r.b.Number("CPUNumber", cpus)
 		}
 	}
-	if s := r.asks("request_memory", "requestmemory"); s != "" {
+	if s := asks(r, "request_memory", "requestmemory"); s != "" {
 		r.b.Number("Memory", (r.quantity("request_memory", s, 1)+cpus-1)/cpus)
 	}
-	if s := r.asks("request_disk", "requestdisk"); s != "" {
+	if s := asks(r, "request_disk", "requestdisk"); s != "" {
 		r.b.Number("Disk", r.quantity("request_disk", s, 1.0/1024))
 	}
-	if s := r.asks("request_gpus", "requestgpus"); s != "" {
+	if s := asks(r, "request_gpus", "requestgpus"); s != "" {
 		r.b.Number("GPUNumber", r.quantity("request_gpus", s, 0))
 	}
 	if s := r.get("allowed_execute_duration", "allowed_job_duration", "+maxruntime", "+requestruntime"); s != "" {
@@ -569,7 +569,7 @@ func (r *reader) others() {
 		return
 	}
 	for _, c := range r.proc.commands {
-		if r.refused(c) {
+		if refused(r, c) {
 			return
 		}
 		if known(c.name) || r.proc.used[c.name] || r.proc.about[c.name] {

@@ -90,7 +90,7 @@ func wholeNumber(value string) int64 {
 }
 
 // refused says of a command whose value condor_submit would not take; it judges equal ones of several jobs once.
-func (r *reader) refused(c command) bool {
+func refused(r *reader, c command) bool {
 	k := kindOf(c.name)
 	if k == anything {
 		return false

@@ -79,6 +79,9 @@ func (r *xrslReader) read(rels []xrslRelation) (*classad.Ad, error) {
 		r.b.Input("", r.stdin, false)
 	}
 	for _, v := range r.executables {
+		if v.isList {
+			r.fail(v.pos, "executables wants texts, not lists")
+		}
 		if !r.b.HasInput(v.text) {
 			r.fail(v.pos, "%s is in executables and not in inputFiles", v.text)
 		}
@@ -148,6 +151,11 @@ const maxRerun = 5
 // refused says what ARC's own reader does not take.
 func (r *xrslReader) refused(rels []xrslRelation) {
 	pos := rels[0].pos
+	if threads := slices.IndexFunc(rels, func(rel xrslRelation) bool { return rel.name == "ftpthreads" }); threads >= 0 {
+		if n := r.integer(rels[threads]); n < 1 || n > 10 {
+			r.fail(rels[threads].pos, "ftpThreads is from 1 to 10")
+		}
+	}
 	switch {
 	case r.program == "" && r.err == nil:
 		r.fail(pos, "a request needs executable")
