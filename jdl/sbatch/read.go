@@ -146,6 +146,7 @@ func (r *reader) number(name string) int64 {
 func (r *reader) name() string { return cmp.Or(r.get("job-name"), path.Base(r.file)) }
 
 func (r *reader) read(s script) {
+	refused(r)
 	program := path.Base(r.file)
 	name := r.name()
 	if r.b.Str("JobName", name); r.task.count > 0 {
