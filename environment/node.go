@@ -1,6 +1,7 @@
 package environment
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -47,11 +48,15 @@ func ReadNode(file string) (*Node, error) {
 		return nil, err
 	}
 	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, 1<<20))
+	if err != nil {
+		return nil, err
+	}
 	n := &Node{file: file}
-	dec := json.NewDecoder(io.LimitReader(f, 1<<20))
+	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(n); err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+		return nil, misread(file, text, err)
 	}
 	if !cleanAbsolute(n.Definitions) || !cleanAbsolute(n.Cache) {
 		return nil, fmt.Errorf("%s: definitions %q and cache %q must be absolute paths", file, n.Definitions, n.Cache)
@@ -65,6 +70,24 @@ func ReadNode(file string) (*Node, error) {
 		}
 	}
 	return n, nil
+}
+
+// misread says at which line and column a file of JSON cannot be read.
+func misread(file string, text []byte, err error) error {
+	at := len(text) // it ends too early
+	syntax, odd := errors.AsType[*json.SyntaxError](err)
+	kind, other := errors.AsType[*json.UnmarshalTypeError](err)
+	name, unknown := strings.CutPrefix(err.Error(), "json: unknown field ")
+	switch {
+	case odd:
+		at = int(syntax.Offset) - 1
+	case other:
+		at = int(kind.Offset) - 1
+	case unknown:
+		at = bytes.Index(text, []byte(name))
+	}
+	before := text[:min(max(0, at), len(text))]
+	return fmt.Errorf("%s:%d:%d: %w", file, 1+bytes.Count(before, []byte("\n")), len(before)-bytes.LastIndexByte(before, '\n'), err)
 }
 
 // An UnknownTagError is a tag that the node has no definition for.
