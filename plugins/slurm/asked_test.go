@@ -159,30 +159,81 @@ func TestMoreAsked(t *testing.T) {
 	}
 }
 
-// TestLimitsAsked: jobs that a limit of a QOS keeps waiting, in a real 22.05's words: until the one that has
+// TestLimitsAsked: jobs that a limit of a QOS keeps waiting, in the words of a real 22.05 and a real 24.11: until the one that has
 // what it lets run has ended, 20 minutes from when it started, or for ever, as it lets one job have less.
 func TestLimitsAsked(t *testing.T) {
-	s := taped(t, "testdata/limits")
+	for dir, want := range map[string]map[string]string{
+		"testdata/limits": {
+			"175": "174", // QOSGrpGRES
+			"177": "176", // QOSMaxGRESPerUser
+			"179": "",    // QOSMaxGRESPerJob
+			"181": "180", // QOSGrpMemLimit
+			"183": "182", // QOSMaxMemoryPerUser
+			"185": "",    // QOSMaxMemoryPerJob
+			"187": "",    // QOSMaxCpuPerJobLimit
+			"191": "190", // QOSMaxJobsPerUserLimit
+			"195": "194", // QOSGrpBilling
+		},
+		"testdata/limits24": {"2": "1", "4": "3", "5": "", "7": "6", "9": "8", "10": "", "11": "", "13": "12", "15": "14"}, // in this order, and 10 before 11
+	} {
+		for _, j := range taped(t, dir).Jobs {
+			w, ok := want[j.ID]
+			if !ok {
+				continue
+			}
+			delete(want, j.ID)
+			if got := len(j.After) == 1 && j.After[0] == (batch.Dependency{ID: w, On: batch.OnEnd}); j.Held != (w == "") || got != (w != "") {
+				t.Errorf("%s: %s waits for %v, held %v; want %q", dir, j.ID, j.After, j.Held, w)
+			}
+		}
+		if len(want) > 0 {
+			t.Errorf("%s: without %v", dir, want)
+		}
+	}
+}
+
+// TestAsked24: the same ways of asking of a real 24.11, and memory in all; starts are where it planned them.
+func TestAsked24(t *testing.T) {
+	s := taped(t, "testdata/asked24")
 	want := map[string]string{
-		"175": "174", // QOSGrpGRES
-		"177": "176", // QOSMaxGRESPerUser
-		"179": "",    // QOSMaxGRESPerJob
-		"181": "180", // QOSGrpMemLimit
-		"183": "182", // QOSMaxMemoryPerUser
-		"185": "",    // QOSMaxMemoryPerJob
-		"187": "",    // QOSMaxCpuPerJobLimit
-		"191": "190", // QOSMaxJobsPerUserLimit
-		"195": "194", // QOSGrpBilling
+		"20":   "1 procs 1 nodes, 16000 MB starts 1779",                        // --mem=0 -w n3
+		"21":   "2 procs 2 nodes, 32000 MB",                                    // -N2 --mem=0
+		"22":   "3 procs 1 nodes each 3 1 gpus, 999 MB starts 1479",            // --gpus=1 --cpus-per-gpu=3, of a partition with DefMemPerGPU=1000; it had 1000
+		"23":   "2 procs 1 nodes each 2 1 gpus, 15500 MB",                      // --gres=gpu:1 --mem-per-gpu=15500, of a partition with DefCpuPerGPU=2
+		"25":   "8 procs 2 nodes each 4, 800 MB starts 580",                    // -n8 --ntasks-per-node=4; planned a second sooner
+		"26":   "9 procs 0 nodes each 3, 900 MB",                               // -n3 -c3
+		"27":   "4 procs 4 nodes, 400 MB",                                      // -N3-4; squeue says one processor
+		"28":   "2 procs 1 nodes 2 gpus, 200 MB",                               // -n2 --gpus-per-task=1
+		"30":   "8 procs 2 nodes each 4 [a|b] begins 2397, 800 MB starts 2397", // -C [a|b]
+		"31":   "8 procs 2 nodes each 4 begins 2697, 800 MB starts 2697",       // --contiguous
+		"33":   "1 procs 1 nodes after 32 end, 100 MB",                         // singleton
+		"34":   "1 procs 1 nodes after 16 start 1m0s, 100 MB starts 40",        // after:16+1; not planned
+		"35_1": "8 procs 1 nodes, 800 MB, 2 at once",                           // --array=1-4%2
+		"36+0": "1 procs 1 nodes begins 2697, 100 MB starts 2697",              // can start at once, the other part cannot
+		"36+1": "8 procs 1 nodes begins 2697, 800 MB",                          //
+	}
+	f := batch.Forecaster{Policy: batch.Policy{Name: "slurm", Slurm: batch.Slurm{Interval: 3e9, Window: 336 * 3600e9, MaxJobTest: 5000, Recent: true}}}
+	out, err := f.Forecast(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	starts := map[string]int{}
+	for _, e := range out.Jobs {
+		starts[e.ID] = int(e.Start.Sub(s.Now).Seconds())
 	}
 	for _, j := range s.Jobs {
 		w, ok := want[j.ID]
-		if !ok {
-			continue
+		got := fmt.Sprint(told(s.Now, j), ", ", j.Memory*int64(j.Procs), " MB")
+		if j.ArrayLimit > 0 {
+			got += fmt.Sprint(", ", j.ArrayLimit, " at once")
+		}
+		if strings.Contains(w, "starts") {
+			got += fmt.Sprint(" starts ", starts[j.ID])
+		}
+		if ok && got != w {
+			t.Errorf("%s: %s, want %s", j.ID, got, w)
 		}
 		delete(want, j.ID)
-		if got := len(j.After) == 1 && j.After[0] == (batch.Dependency{ID: w, On: batch.OnEnd}); j.Held != (w == "") || got != (w != "") {
-			t.Errorf("%s waits for %v, held %v; want %q", j.ID, j.After, j.Held, w)
-		}
 	}
 	if len(want) > 0 {
 		t.Errorf("without %v", want)

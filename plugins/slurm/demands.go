@@ -160,7 +160,7 @@ func (c *cluster) remember(j *batch.Job, most int) {
 		}
 		j.Procs = max(j.Procs, j.Each, j.Nodes*max(1, j.Each))
 	}
-	if d.ofGPU > 0 && j.Memory == 0 {
+	if d.ofGPU > 0 { // 24.11 tells other memory, too, which it does not give
 		d.memory = d.ofGPU * float64(j.GPUs*max(1, j.Nodes))
 	}
 	if d.memory > 0 && (j.Memory > 0 || c.memory > 0) {
