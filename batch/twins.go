@@ -25,9 +25,9 @@ func (t *twins) begin(p *nodePlan) {
 	}
 }
 
-// kind is what a need's kind is taken for.
+// kind is what a need's kind is taken for, of a job that has a place: no such job asks for more than ample.
 func (t *twins) kind(n *Need) int {
-	if t.ample == 0 || n.Memory > t.ample {
+	if t.ample == 0 {
 		return n.kind
 	}
 	for n.kind >= len(t.of) {
