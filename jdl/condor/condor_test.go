@@ -289,6 +289,7 @@ func TestErrors(t *testing.T) {
 		"queue":                                                         "t.sub:1:1: the description has no executable",
 		"executable = a\nuniverse = java\nqueue":                        "t.sub:2:1: universe java is not supported",
 		"executable = a\nqueue x from none.txt":                         "queue from none.txt: file does not exist",
+		"universe = docker\ndocker_image = a/b:1\nqueue":                "no executable: which program the image starts by itself is not known here",
 		"executable = a\nqueue x from -":                                "queue from - is not supported",
 		"executable = a\nqueue x from seq 3 |":                          "queue from a program is not supported",
 		"executable = a\nrequirements = (\nqueue":                       "t.sub:2:1: requirements: ( is no expression: ",

@@ -245,6 +245,9 @@ func yes(s string, def bool) bool {
 func (r *reader) program() string {
 	name := unquoted(r.get("executable"))
 	at := r.b.Pos
+	if image, _, _ := r.image(); name == "" && image != "" {
+		r.fail(r.proc.pos, "the description has no executable: which program the image starts by itself is not known here")
+	}
 	if name == "" {
 		r.fail(r.proc.pos, "the description has no executable")
 		return ""
