@@ -159,6 +159,10 @@ func doctorClusters(ctx context.Context, d *deps, c schedulerConfig, store *sche
 		return
 	}
 	say(true, "%d clusters have been heard of, %d are configured", len(list), len(c.Clusters))
+	untaken, err := scheduler.Untaken(ctx, store)
+	if err != nil {
+		say(false, "what became of jobs that were sent: %v", err)
+	}
 	heard := map[string]bool{}
 	for _, cl := range list {
 		heard[cl.Name] = true
@@ -168,6 +172,9 @@ func doctorClusters(ctx context.Context, d *deps, c schedulerConfig, store *sche
 			continue
 		}
 		say(cl.Fresh, "cluster %s: schedule made %s ago, good for %ds, %d slots, agent heard %s ago", cl.Name, ago(d, time.Unix(cl.Made, 0)), cl.TTL, cl.Slots, seen)
+		if said := untaken[cl.Name]; said != "" {
+			say(false, "cluster %s takes no jobs: none of the last three that were sent there; of the last it was said: %s", cl.Name, said)
+		}
 		if err := scheduler.CheckFunction(cl.Site.Function); err != nil {
 			say(false, "cluster %s: its priority function: %v", cl.Name, err)
 		}

@@ -124,7 +124,7 @@ func (o outbox) attempt(ctx context.Context, a action, r *result) (retry time.Du
 		return 2 * time.Second
 	}
 	if j == nil || j.Booking == nil || a.Key != string(a.Verb)+"/"+j.request() {
-		r.Kind, r.Said = plugins.Refused, "the booking is over"
+		r.Kind, r.Said = plugins.Refused, isOver
 		return 0
 	}
 	defer o.lanes.enter(j.Booking.Cluster)()
@@ -132,6 +132,9 @@ func (o outbox) attempt(ctx context.Context, a action, r *result) (retry time.Du
 	defer cancel()
 	return o.attemptOf(ctx, a, j, all, r)
 }
+
+// isOver is said of an action of which the job is booked elsewhere, or not at all, by now.
+const isOver = "the booking is over"
 
 // about reads the job of an action, nil: it is not there, and what its owner has delegated and, where it is to be begun, until
 // when his attributes are good.
