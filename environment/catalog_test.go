@@ -106,3 +106,23 @@ func TestArchiveThatIsAPipe(t *testing.T) {
 		}
 	})
 }
+
+// A node's settings, and the folder of a job, that are a pipe keep nobody waiting.
+func TestSettingsAndFoldersThatArePipes(t *testing.T) {
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "node.json")
+	if err := unix.Mkfifo(pipe, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	within(t, "settings", func() {
+		if _, err := ReadNode(pipe); err == nil || !strings.Contains(err.Error(), "no regular file") {
+			t.Error(err)
+		}
+	})
+	within(t, "folder", func() {
+		n := &Node{Policy: Policy{UserFolders: []string{dir}}}
+		if _, err := n.openFolder(&Definition{Tag: "VEE-A", Image: pipe}); err == nil || !strings.Contains(err.Error(), "is no folder") {
+			t.Error(err)
+		}
+	})
+}

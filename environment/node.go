@@ -43,7 +43,7 @@ type Node struct {
 
 // ReadNode reads a node's settings; unknown keys are errors.
 func ReadNode(file string) (*Node, error) {
-	f, err := os.Open(file)
+	f, err := openRegular(file) // a pipe would wait for its writer
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // maxParts bounds what may lie at the top of a folder that stands for an image.
@@ -47,7 +49,7 @@ func (n *Node) openFolder(d *Definition) (*Tree, error) {
 	if !below(real, places) {
 		return nil, &PolicyError{d.Tag, fmt.Sprintf("the folder %s, to which %s leads", real, d.Image)}
 	}
-	f, err := os.Open(real)
+	f, err := os.OpenFile(real, os.O_RDONLY|unix.O_NONBLOCK, 0) // a pipe would wait for its writer
 	if err != nil {
 		return nil, err
 	}

@@ -82,12 +82,8 @@ const (
 )
 
 // openWithin opens a file. A named pipe opens only when something opens its
-// other end, which wait bounds.
+// other end, which wait bounds, whatever stood there a moment before.
 func openWithin(path string, wait time.Duration) (*os.File, error) {
-	fi, err := os.Stat(path)
-	if err != nil || fi.Mode()&os.ModeNamedPipe == 0 {
-		return os.Open(path)
-	}
 	type opened struct {
 		f   *os.File
 		err error
@@ -101,6 +97,9 @@ func openWithin(path string, wait time.Duration) (*os.File, error) {
 	case o := <-done:
 		return o.f, o.err
 	case <-time.After(wait):
+		if fi, err := os.Stat(path); err == nil && fi.Mode()&os.ModeNamedPipe == 0 {
+			return nil, fmt.Errorf("%s did not open within %v", path, wait)
+		}
 		return nil, unwritten(path, wait)
 	}
 }
