@@ -187,14 +187,14 @@ func (r *rogueLogin) says(name, when, text string, n int) {
 // keeps no other source back.
 func TestRogueSlurm(t *testing.T) {
 	t.Parallel()
-	pending := "1|main|PENDING|1|1|1M|N/A|1:00|1|N/A|1|u|a|(null)||Priority|(null)|OK|(null)|q\n"
+	pending := "1|main|PENDING|1|1|1M|N/A|1:00|1|N/A|1|u|a|(null)||Priority|(null)|OK|(null)|q|||(null)|N/A\n"
 	for _, c := range []struct {
 		about, command, when, text string
 		n                          int
 		refused                    bool
 	}{
 		{"a queue without end", "squeue", "array", strings.Repeat(pending, 10_000), 1000, true},
-		{"empty columns", "squeue", "array", strings.Repeat(strings.Repeat("|", 19)+"\n", 100_000), 100, true},
+		{"empty columns", "squeue", "array", strings.Repeat(strings.Repeat("|", 23)+"\n", 100_000), 100, true},
 		{"one giant line", "squeue", "array", strings.Repeat("x", 1<<20), 300, true},
 		{"jobs on very many nodes", "squeue", "array", strings.Repeat(strings.NewReplacer("PENDING", "RUNNING", "(null)||", "(null)|n[1-99999]|", "|N/A|1|u", "|9|1|u").Replace(pending), 1000), 10, false},
 		{"names of hosts of a megabyte", "squeue", "array", strings.NewReplacer("PENDING", "RUNNING", "(null)||", "(null)|n["+strings.Repeat("0", 100_000)+"1-99999]|", "|N/A|1|u", "|9|1|u").Replace(pending), 1, false},
