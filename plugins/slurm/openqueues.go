@@ -3,8 +3,6 @@ package slurm
 import (
 	"cmp"
 	"slices"
-	"strings"
-	"time"
 
 	"gridbroker/batch"
 )
@@ -31,26 +29,6 @@ func inOpenQueues(jobs []batch.Job, queues []batch.Queue, parts []map[string]str
 		if len(open) > 0 {
 			slices.SortStableFunc(open, func(a, b string) int { return cmp.Compare(of[b].Priority, of[a].Priority) })
 			j.Queue, j.Also = open[0], open[1:]
-		}
-	}
-}
-
-// inOneReservation lets jobs that name several reservations, of which one will do, wait for the one
-// that begins first.
-func inOneReservation(now time.Time, jobs []batch.Job, reservations []batch.Reservation) {
-	for i := range jobs {
-		names := strings.Split(jobs[i].Reservation, ",")
-		if len(names) < 2 {
-			continue
-		}
-		var first *batch.Reservation
-		for k := range reservations {
-			if r := &reservations[k]; slices.Contains(names, r.Name) && r.End.After(now) && (first == nil || r.Start.Before(first.Start)) {
-				first = r
-			}
-		}
-		if first != nil {
-			jobs[i].Reservation = first.Name
 		}
 	}
 }

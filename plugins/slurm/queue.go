@@ -111,7 +111,7 @@ func (c cluster) state(now time.Time, name string) batch.State {
 	said := entriesByJob(c.jobs)
 	onTasks(state.Jobs, said)
 	delayed(now, state.Jobs)
-	inOneReservation(now, state.Jobs, state.Reservations)
+	inOneReservation(&state)
 	c.onlyOne(state.Jobs, said)
 	c.asPlanned(now, state.Jobs, said)
 	c.takeTurns(now, state.Jobs, said)
