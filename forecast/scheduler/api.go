@@ -13,6 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"gridbroker/durable/sqlite"
 	"gridbroker/forecast/turns"
@@ -72,7 +73,7 @@ func (a *API) Handler() http.Handler {
 	mux.HandleFunc("GET "+eventsPath, a.events)
 	mux.HandleFunc("GET "+newsPath, reporter{a}.news)
 	a.page(mux)
-	return http.NewCrossOriginProtection().Handler(a.guard(mux))
+	return promhttp.InstrumentHandlerCounter(a.S.meter.answers, http.NewCrossOriginProtection().Handler(a.guard(mux)))
 }
 
 // metrics tells how many jobs there are and of which clusters: nobody's business
@@ -81,6 +82,9 @@ func (a *API) metrics(w http.ResponseWriter, r *http.Request) {
 	p, err := person(r.Context())
 	switch {
 	case slices.Contains(a.Metrics, "*"), err == nil && (p.Admin || slices.Contains(a.Metrics, p.Subject)):
+		if err := noteOwed(r.Context(), a.S); err != nil && a.unwell.is(err, a.S.now()) {
+			a.Log.Error("monitors are not told what is to be done at sites", "error", err)
+		}
 		a.S.meter.Handler().ServeHTTP(w, r)
 	case err != nil:
 		http.Error(w, ErrStranger.Error(), http.StatusUnauthorized)

@@ -24,6 +24,8 @@ type Metrics struct {
 	ends     *prometheus.GaugeVec
 	deltas   *prometheus.CounterVec
 	actions  *prometheus.CounterVec
+	owed     *prometheus.GaugeVec
+	answers  *prometheus.CounterVec
 }
 
 func newMetrics() *Metrics {
@@ -47,7 +49,9 @@ func newMetrics() *Metrics {
 	m.messages = prometheus.NewCounter(prometheus.CounterOpts(name("messages_total", "Messages taken.")))
 	m.deltas = prometheus.NewCounterVec(prometheus.CounterOpts(name("deltas_total", "Deltas of agents, by outcome.")), []string{"outcome"})
 	m.actions = prometheus.NewCounterVec(prometheus.CounterOpts(name("actions_total", "Actions of the outbox, by verb and outcome.")), []string{"verb", "outcome"})
-	m.registry.MustRegister(m.took, m.off, m.jobs, m.age, m.slots, m.leader, m.ahead, m.ends, m.booked, m.replans, m.messages, m.deltas, m.actions)
+	m.owed = prometheus.NewGaugeVec(prometheus.GaugeOpts(name("actions_owed", "Actions of the outbox that are to be done by now, or again after they were tried, by verb.")), []string{"verb"})
+	m.answers = prometheus.NewCounterVec(prometheus.CounterOpts(name("answers_total", "Requests over HTTP that were answered, by method and code.")), []string{"method", "code"})
+	m.registry.MustRegister(m.took, m.off, m.jobs, m.age, m.slots, m.leader, m.ahead, m.ends, m.booked, m.replans, m.messages, m.deltas, m.actions, m.owed, m.answers)
 	return m
 }
 
