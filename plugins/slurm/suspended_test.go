@@ -60,7 +60,7 @@ func TestSuspended(t *testing.T) {
 // their partition gets the processors; a count of what nodes have given away leaves out what suspended jobs do not have.
 func TestSuspendedByItself(t *testing.T) {
 	now := time.Unix(1795917763, 0)
-	running := map[byte]string{'T': "SUSPENDED", 'C': "6", 'D': "1", 'N': "n1", 'S': "1795917703", 'e': "1795921303"}
+	running := map[byte]string{'T': "SUSPENDED", 'C': "6", 'D': "1", 'N': "n2", 'S': "1795917703", 'e': "1795921303"}
 	wide := map[byte]string{'i': "8", 'T': "RUNNING", 'C': "8", 'D': "2", 'N': "n[1-2]", 'S': "1795917703", 'e': "1795921303"}
 	for mode, itself := range map[string]bool{"OFF": false, "": false, "REQUEUE": false, "SUSPEND": true, "GANG": true, "GANG,SUSPEND": true} {
 		c := cluster{jobs: []entry{*entryWith(running), *entryWith(wide)}, parts: records("PartitionName=short PreemptMode=" + mode),
