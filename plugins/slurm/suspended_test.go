@@ -77,6 +77,10 @@ func TestSuspendedByItself(t *testing.T) {
 		if want := int64(8 + occupied(&batch.Job{Procs: 6, Suspended: !itself})); r.UsedSlots.V != want {
 			t.Errorf("%s: %d processors in use, want %d", mode, r.UsedSlots.V, want)
 		}
+		beside := batch.State{Now: now, Nodes: s.Nodes, Jobs: s.Jobs[:1:1]} // where one that is not shown runs
+		if (&hidden{some: true}).fill(&beside, records("NodeName=n2 CPUAlloc=3\n")); !itself && (len(beside.Jobs) != 2 || beside.Jobs[1].Procs != 3) {
+			t.Errorf("%s: beside one that is suspended %+v", mode, beside.Jobs)
+		}
 		h := hidden{some: true}
 		if h.fill(&s, c.nodes); !itself && len(s.Jobs) != 2 {
 			t.Errorf("%s: %d jobs", mode, len(s.Jobs))
