@@ -26,7 +26,7 @@ func inOneReservation(s *batch.State) {
 	slices.SortStableFunc(order, func(a, b *batch.Job) int {
 		return cmp.Or(cmp.Compare(len(b.Placed), len(a.Placed)), cmp.Compare(b.Priority, a.Priority), cmp.Compare(number(a.ID), number(b.ID)))
 	})
-	held := map[int][]holder{} // by place in the reservations
+	held, room := map[int][]holder{}, processorsOf(s) // by place in the reservations
 	for _, j := range order {
 		if j.Reservation == "" {
 			continue
@@ -41,7 +41,7 @@ func inOneReservation(s *batch.State) {
 			if r.End.After(s.Now) && (first < 0 || r.Start.Before(s.Reservations[first].Start)) {
 				first = k
 			}
-			if from := turnIn(s, r, held[k], j); from.Before(r.End) && (best < 0 || from.Before(at)) {
+			if from := turnIn(s.Now, r, room[k], held[k], j); from.Before(r.End) && (best < 0 || from.Before(at)) {
 				best, at = k, from
 			}
 		}
@@ -58,17 +58,29 @@ func inOneReservation(s *batch.State) {
 	}
 }
 
-// turnIn is when a reservation has so many processors free of jobs that have some of them; its end: never.
-func turnIn(s *batch.State, r *batch.Reservation, held []holder, j *batch.Job) time.Time {
+// processorsOf are how many processors each reservation has.
+func processorsOf(s *batch.State) []int {
+	cpus := make(map[string]int, len(s.Nodes))
+	for i := range s.Nodes {
+		cpus[s.Nodes[i].Name] = s.Nodes[i].CPUs
+	}
+	room := make([]int, len(s.Reservations))
+	for k := range s.Reservations {
+		r := &s.Reservations[k]
+		room[k] = r.Procs
+		for _, name := range r.Nodes {
+			room[k] += min(cpus[name], cmp.Or(r.Each, cpus[name]))
+		}
+	}
+	return room
+}
+
+// turnIn is when a reservation has so many of its processors free of jobs that have some of them; its end: never.
+func turnIn(now time.Time, r *batch.Reservation, free int, held []holder, j *batch.Job) time.Time {
 	if !j.Started.IsZero() {
 		return j.Started
 	}
-	at, free := later(s.Now, r.Start), r.Procs
-	for _, n := range s.Nodes {
-		if slices.Contains(r.Nodes, n.Name) {
-			free += min(n.CPUs, cmp.Or(r.Each, n.CPUs))
-		}
-	}
+	at := later(now, r.Start)
 	held = slices.SortedFunc(slices.Values(held), func(a, b holder) int { return a.end.Compare(b.end) })
 	for _, h := range held {
 		if h.end.After(at) {
