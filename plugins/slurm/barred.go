@@ -1,18 +1,10 @@
 package slurm
 
-import (
-	"context"
-	"strings"
-)
+import "context"
 
-// bar finds out which partitions let in none of the account's own jobs: by its groups, or by all of its associations and
-// QOS. root is let in everywhere, and so is anybody where nothing tells.
+// bar finds out which partitions let in none of the account's own jobs. Where nothing tells, all of them let it in.
 func (q *Queue) bar(ctx context.Context) {
-	user, err := q.account(ctx)
-	if err != nil || user == "root" {
-		return
-	}
-	groups, err := q.site.Command(ctx, "id", "-Gn")
+	all, err := q.site.rules(ctx)
 	if err != nil {
 		return
 	}
@@ -20,15 +12,15 @@ func (q *Queue) bar(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	barred := barred(parts, strings.Fields(groups), q.site.rules(ctx, user))
+	barred := all.barred(parts)
 	q.barred.Store(&barred)
 }
 
-// barred are those of some partitions that let nobody of these groups and rules in.
-func barred(parts []map[string]string, groups []string, all rules) map[string]bool {
+// barred are those of some partitions that do not let the user in.
+func (all rules) barred(parts []map[string]string) map[string]bool {
 	of := map[string]bool{}
 	for _, p := range parts {
-		of[p["PartitionName"]] = !letIn(p["AllowGroups"], groups) || len(all.associations) > 0 && len(all.usable(p)) == 0
+		of[p["PartitionName"]] = !all.lets(p)
 	}
 	return of
 }

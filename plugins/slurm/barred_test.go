@@ -3,6 +3,8 @@ package slurm
 import (
 	"fmt"
 	"testing"
+
+	"gridbroker/glue"
 )
 
 // TestBarred: which partitions a user of no group but nogroup and of two accounts could start jobs in, in a 22.05 and a 24.11, which
@@ -21,8 +23,20 @@ PartitionName=ok AllowGroups=nogroup AllowAccounts=grid AllowQos=normal
 		"grid||normal||||\nother||normal||||\n": "map[ok:false p:false pacct:false pdeny:false pgrp:true pqos:true]",
 		"other||normal,high||||\n":              "map[ok:true p:false pacct:false pdeny:false pgrp:true pqos:false]",
 	} {
-		if got := fmt.Sprint(barred(parts, []string{"nogroup"}, parseRules(assoc, "normal||||\nhigh||||\n"))); got != want {
+		all := rules{user: "nobody", groups: []string{"nogroup"}}
+		all.limited(assoc, "normal||||\nhigh||||\n")
+		if got := fmt.Sprint(all.barred(parts)); got != want {
 			t.Errorf("%q: %s, want %s", assoc, got, want)
+		}
+		for _, p := range parts { // a source says the same
+			var r glue.Resource
+			if all.apply(&r, p); (r.Serving == glue.Closed) != all.barred(parts)[p["PartitionName"]] {
+				t.Errorf("%q: %s is %q to a source", assoc, p["PartitionName"], r.Serving)
+			}
+		}
+		all.user = "root"
+		if all.barred(parts)["pgrp"] && all.associations == nil {
+			t.Error("root is asked for a group")
 		}
 	}
 }

@@ -18,9 +18,12 @@ type rule struct {
 	jobs, submit, cpus int64
 }
 
-// rules are a user's associations, and the QOS by name. Without accounting
-// there are none.
+// rules are what tells which partitions let a user in, and within which limits:
+// who it is, its groups, its associations, and the QOS by name. Without
+// accounting there are none of the last two.
 type rules struct {
+	user         string
+	groups       []string
 	associations []rule
 	qos          map[string]rule
 }
@@ -30,29 +33,40 @@ const (
 	qosFields   = "name,maxwall,maxjobsperuser,maxsubmitjobsperuser,maxtresperjob"
 )
 
-// rules asks the accounting what limits the user has. That is left out where
-// it does not answer: limits then show themselves when a job is refused.
-func (s *site) rules(ctx context.Context, user string) rules {
+// rules asks who the user is, and the accounting what limits it has. The latter
+// are left out where it does not answer: limits then show themselves when a job
+// is refused.
+func (s *site) rules(ctx context.Context) (rules, error) {
+	user, err := s.Command(ctx, "id", "-un")
+	if err != nil {
+		return rules{}, err
+	}
+	groups, err := s.Command(ctx, "id", "-Gn")
+	if err != nil {
+		return rules{}, err
+	}
+	all := rules{user: strings.TrimSpace(user), groups: strings.Fields(groups)}
 	s.mu.Lock()
 	silent := s.acctOff || s.Options.Now().Before(s.acctDown)
 	s.mu.Unlock()
-	if silent || user == "" {
-		return rules{}
+	if silent || all.user == "" {
+		return all, nil
 	}
-	assoc, err := s.Command(ctx, "sacctmgr", "--noheader", "--parsable2", "show", "assoc", "where", "user="+user, "format="+assocFields)
+	assoc, err := s.Command(ctx, "sacctmgr", "--noheader", "--parsable2", "show", "assoc", "where", "user="+all.user, "format="+assocFields)
 	if err != nil {
 		s.noAccounting(ctx, err)
-		return rules{}
+		return all, nil
 	}
 	qos, err := s.Command(ctx, "sacctmgr", "--noheader", "--parsable2", "show", "qos", "format="+qosFields)
-	if err != nil {
-		return rules{}
+	if err == nil {
+		all.limited(assoc, qos)
 	}
-	return parseRules(assoc, qos)
+	return all, nil
 }
 
-func parseRules(assoc, qos string) rules {
-	all := rules{qos: map[string]rule{}}
+// limited reads what sacctmgr says of associations and QOS.
+func (all *rules) limited(assoc, qos string) {
+	all.qos = map[string]rule{}
 	for _, f := range rows(assoc, "|", 7) {
 		r := limitsOf(f[3:])
 		r.account, r.partition, r.qos = f[0], f[1], list(f[2])
@@ -61,7 +75,6 @@ func parseRules(assoc, qos string) rules {
 	for _, f := range rows(qos, "|", 5) {
 		all.qos[f[0]] = limitsOf(f[1:])
 	}
-	return all
 }
 
 // limitsOf reads wall time, running jobs, jobs and TRES.
@@ -98,6 +111,18 @@ func looser[N int64 | time.Duration](a, b N) N {
 	return max(a, b)
 }
 
+// lets reports whether a partition lets in any job of the user: by the groups,
+// which root need not be in, and by one of the associations and QOS where there
+// are any.
+func (all rules) lets(p map[string]string) bool {
+	return (all.user == "root" || all.grouped(p["AllowGroups"])) && (len(all.associations) == 0 || len(all.usable(p)) > 0)
+}
+
+// grouped reports whether the user is in one of the groups that are allowed.
+func (all rules) grouped(allowed string) bool {
+	return open(allowed) || slices.ContainsFunc(all.groups, func(g string) bool { return listed(allowed, g) })
+}
+
 // usable are the associations that let the user into a partition, each within
 // the most generous of its QOS that the partition takes.
 func (all rules) usable(p map[string]string) []rule {
@@ -120,22 +145,22 @@ func (all rules) usable(p map[string]string) []rule {
 	return out
 }
 
-// named reports whether a list lets a name in: ALL or none lets everybody.
-func named(allowed, name string) bool {
-	return allowed == "" || strings.EqualFold(allowed, "ALL") || listed(allowed, name)
-}
+// named reports whether a list lets a name in.
+func named(allowed, name string) bool { return open(allowed) || listed(allowed, name) }
+
+// open reports whether a list lets everybody in: ALL, or none.
+func open(allowed string) bool { return allowed == "" || strings.EqualFold(allowed, "ALL") }
 
 func listed(names, name string) bool { return slices.Contains(list(names), name) }
 
 // apply puts a user's limits into a partition's resource: the most generous
-// way in counts. Whom no association lets in finds it closed.
+// way in counts. Whom the partition does not let in finds it closed.
 func (all rules) apply(r *glue.Resource, p map[string]string) {
-	if len(all.associations) == 0 {
-		return
+	if !all.lets(p) {
+		r.Serving = glue.Closed
 	}
 	ways := all.usable(p)
 	if len(ways) == 0 {
-		r.Serving = glue.Closed
 		return
 	}
 	best := ways[0]

@@ -130,7 +130,8 @@ func TestPlaces(t *testing.T) {
 }
 
 func TestUserLimits(t *testing.T) {
-	all := parseRules("phys||normal,long|1-00:00:00|10||cpu=64,node=4\nchem|gpu|normal||||\n", "normal|12:00:00|5||\nlong|3-00:00:00|2||cpu=8\n")
+	var all rules
+	all.limited("phys||normal,long|1-00:00:00|10||cpu=64,node=4\nchem|gpu|normal||||\n", "normal|12:00:00|5||\nlong|3-00:00:00|2||cpu=8\n")
 	for _, c := range []struct {
 		partition string
 		wall      time.Duration

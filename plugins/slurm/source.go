@@ -18,15 +18,10 @@ func (s *site) Resources(ctx context.Context) ([]glue.Resource, error) {
 	if err != nil {
 		return nil, err
 	}
-	groups, err := s.Command(ctx, "id", "-Gn")
+	rules, err := s.rules(ctx)
 	if err != nil {
 		return nil, err
 	}
-	user, err := s.Command(ctx, "id", "-un")
-	if err != nil {
-		return nil, err
-	}
-	rules := s.rules(ctx, strings.TrimSpace(user))
 	now := s.Options.Now()
 	state := c.state(now, s.URL)
 	var rs []glue.Resource
@@ -34,7 +29,7 @@ func (s *site) Resources(ctx context.Context) ([]glue.Resource, error) {
 		if p["Hidden"] == "YES" {
 			continue
 		}
-		r := partition(p, state, s, strings.Fields(groups))
+		r := partition(p, state, s)
 		describe(&r, c.nodes, p["PartitionName"])
 		if remote.Deploys(r.RuntimeEnvironments) {
 			r.CEID = remote.ManagerID(r.CE, r.Queue)
@@ -61,7 +56,7 @@ var serving = map[string]glue.ServingState{
 }
 
 // partition says what a partition is and how it stands.
-func partition(p map[string]string, state batch.State, s *site, groups []string) glue.Resource {
+func partition(p map[string]string, state batch.State, s *site) glue.Resource {
 	name := p["PartitionName"]
 	t, _, _ := parseURL(s.URL)
 	host := t.Host
@@ -73,18 +68,10 @@ func partition(p map[string]string, state batch.State, s *site, groups []string)
 		LRMS: "slurm", Implementation: "Slurm", Schema: "self", Source: s.URL,
 		Created: state.Now, Fetched: state.Now, Serving: serving[p["State"]],
 	}
-	if !letIn(p["AllowGroups"], groups) {
-		r.Serving = glue.Closed // to this user
-	}
 	r.Endpoints = []glue.Endpoint{{ID: r.ID, URL: s.URL, Interface: glue.InterfaceSlurm, Health: "ok", Serving: r.Serving}}
 	limits(&r, p)
 	count(&r, state, name)
 	return r
-}
-
-func letIn(allowed string, groups []string) bool {
-	return allowed == "" || strings.EqualFold(allowed, "ALL") ||
-		slices.ContainsFunc(strings.Split(allowed, ","), func(g string) bool { return slices.Contains(groups, g) })
 }
 
 func limits(r *glue.Resource, p map[string]string) {
