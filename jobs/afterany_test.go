@@ -27,7 +27,7 @@ func TestPostScriptOfSeveral(t *testing.T) {
 		"not content":    {[]int{0, 0}, "exit 0", "echo $@ >> log; exit 9", "", "S 0 0 0:2 2", 2, "---PC"},
 		"tried again":    {[]int{3, 0, 0}, "exit 0", "echo $@ >> log; exit $2", "RetryCount = 1; RetryOnExit = true;", "S 3 0,3 0:1,3:1 2|S 0 0 0:2 2", 4, "-----"},
 		"all again":      {[]int{0, 0}, "exit 0", "echo $@ >> log; test $(wc -l < log) = 2", "RetryCount = 1; RetryOnExit = true;", "S 0 0 0:2 2|S 0 0 0:2 2", 5, "-----"},
-		"left out":       {nil, "exit 7", "echo $@ >> log", "SkipAlong = true;", "", 1, "-----"},
+		"left out":       {nil, "echo that of node B; exit 7", "echo $@ >> log", "SkipAlong = true;", "", 1, "-----"},
 		"not left out":   {[]int{0, 0}, "exit 0", "echo $@ >> log", "SkipAlong = true;", "S 0 0 0:2 2", 3, "-----"},
 		"nothing begins": {nil, "exit 1", "echo $@ >> log", "", "", 0, "bSSPC"},
 	} {

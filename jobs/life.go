@@ -763,8 +763,7 @@ func (e SkippedAlong) apply(r *Record, now time.Time) (string, bool) {
 	if r.Scripts == nil {
 		r.Scripts = &Scripts{}
 	}
-	said := thatOf + e.By
-	r.Scripts.Runs = append(r.Scripts.Runs, ScriptRun{Began: now, Ended: now, ExitCode: &e.Exit, Said: said})
+	r.Scripts.Runs = append(r.Scripts.Runs, ScriptRun{Began: now, Ended: now, ExitCode: &e.Exit, Of: e.By})
 	r.State, r.Owner, r.Ended = plugins.Done, "", now
 	r.Reason = fmt.Sprintf("the PreScript of node %s ended with exit code %d: the job is left out", e.By, e.Exit)
 	return r.Reason, true
@@ -785,7 +784,7 @@ func (e MadeGood) apply(r *Record, now time.Time) (string, bool) {
 	}
 	s.Failed = nil
 	s.Runs = append(slices.DeleteFunc(s.Runs, func(run ScriptRun) bool { return run.Post }),
-		ScriptRun{Post: true, Began: now, Ended: now, ExitCode: &well, Said: thatOf + e.By})
+		ScriptRun{Post: true, Began: now, Ended: now, ExitCode: &well, Of: e.By})
 	r.State = plugins.Done
 	text := fmt.Sprintf("it failed, and the PostScript of node %s found all well", e.By)
 	if r.Reason = strings.TrimSuffix(text+": "+r.Reason, ": "); r.ExitCode != nil {

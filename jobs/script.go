@@ -33,6 +33,7 @@ type ScriptRun struct {
 	Ended    time.Time `json:"ended,omitzero"`
 	ExitCode *int      `json:"exit_code,omitempty"` // below 0: the signal that ended it
 	Said     string    `json:"said,omitempty"`      // the last line of its output
+	Of       string    `json:"of,omitempty"`        // the other node whose script it was: it counts here, too
 }
 
 // scriptsOf is what a new record has of a job's scripts; nil: it has none.

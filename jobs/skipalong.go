@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -10,9 +11,6 @@ import (
 
 // A PreScript with SkipOn leaves the job of its node out. Where the node has become several jobs, these and the node of its
 // PostScript say SkipAlong: they are left out where all that they come after were.
-
-// thatOf is said of a script that was another node's.
-const thatOf = "that of node "
 
 // skipAlong has jobs whose turn has come be done where all that they come after were left out, and returns the others.
 func skipAlong(ctx context.Context, f *following, due []*Outcome) ([]*Outcome, error) {
@@ -51,9 +49,5 @@ func skipsAlong(ctx context.Context, c *Controller, o *Outcome) (*SkippedAlong, 
 		return nil, err
 	}
 	run := before[0].Scripts.run(false)
-	by, along := strings.CutPrefix(run.Said, thatOf)
-	if !along {
-		by = before[0].Node
-	}
-	return &SkippedAlong{By: by, Exit: *run.ExitCode}, nil
+	return &SkippedAlong{By: cmp.Or(run.Of, before[0].Node), Exit: *run.ExitCode}, nil
 }

@@ -54,6 +54,7 @@ var migrations = []string{
 	`-- Records tell of the scripts before and after a job.`,
 	`-- Records tell of categories.`,
 	`-- Records tell of the places that trees of managers get for jobs.`,
+	`-- Records tell of which node a script was that counts for another one, too.`,
 }
 
 // OpenStore opens or makes DIR/jobs.db, readable for its owner only. A

@@ -91,6 +91,9 @@ func scriptTexts(o *jobs.Outcome) (out []string) {
 		default:
 			text += fmt.Sprintf(" ended with exit code %d after %s", *run.ExitCode, span(run.Ended.Sub(run.Began)))
 		}
+		if run.Of != "" {
+			text += ": that of node " + run.Of
+		}
 		if run.Said != "" {
 			text += ": " + run.Said
 		}
