@@ -197,8 +197,9 @@ func TestCrowdsAtDaemons(t *testing.T) {
 			}
 		},
 		"deaf": func(c net.Conn) {
+			many := strings.Repeat("GET / HTTP/1.1\r\nHost: x\r\n\r\n", 2000)
 			for {
-				if _, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+				if _, err := io.WriteString(c, many); err != nil {
 					return
 				}
 			}
