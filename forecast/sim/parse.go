@@ -68,7 +68,7 @@ func Load(file string, in io.Reader) (*Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.readTraces(filepath.Dir(file)); err != nil {
+	if err := s.readTraces(filepath.Dir(file), maxTrace); err != nil {
 		return nil, placed(file, bytes.TrimPrefix(text, mark), err)
 	}
 	return s, nil

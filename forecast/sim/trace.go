@@ -18,33 +18,37 @@ type trace struct {
 	first      string // of the lines that cannot be read
 }
 
-// maxTrace bounds the jobs of a trace.
+// maxTrace bounds the jobs of all traces of a scenario together.
 const maxTrace = 1e7
 
 // longestRun bounds what a job of a trace runs and asks for, in seconds: beyond a year no
 // description may ask, and at the least speed of a site a hundred of them are what a clock holds.
 const longestRun = 365 * 86400
 
-// readTraces reads the traces that a scenario names.
-func (s *Scenario) readTraces(dir string) error {
+// readTraces reads the traces that a scenario names, which have so many jobs together at most.
+func (s *Scenario) readTraces(dir string, most int) error {
 	s.traces = map[string]*trace{}
 	widest := 0
 	for i := range s.Sites {
 		widest = max(widest, s.Sites[i].Procs)
-		if err := s.readTrace(dir, s.Sites[i].Trace, s.Sites[i].Procs); err != nil {
+		if err := s.readTrace(dir, s.Sites[i].Trace, s.Sites[i].Procs, most); err != nil {
 			return &FieldError{s.Sites[i].path() + ".trace", err}
 		}
 	}
-	if err := s.readTrace(dir, s.Jobs.Trace, widest); err != nil {
+	if err := s.readTrace(dir, s.Jobs.Trace, widest, most); err != nil {
 		return &FieldError{"jobs.trace", err}
 	}
 	return nil
 }
 
-// readTrace reads one; jobs wider than procs, and those that cannot be, are left out and counted.
-func (s *Scenario) readTrace(dir, name string, procs int) error {
-	if name == "" {
+// readTrace reads one that has not been read for sites of that size; jobs wider than procs, and those that cannot be, are
+// left out and counted.
+func (s *Scenario) readTrace(dir, name string, procs, most int) error {
+	if name == "" || s.traces[traceKey(name, procs)] != nil {
 		return nil
+	}
+	for _, t := range s.traces {
+		most -= len(t.jobs)
 	}
 	file := name
 	if !filepath.IsAbs(file) {
@@ -73,8 +77,8 @@ func (s *Scenario) readTrace(dir, name string, procs int) error {
 		if err != nil {
 			return err
 		}
-		if len(t.jobs) >= maxTrace {
-			return fmt.Errorf("%s: more than %d jobs", name, int(maxTrace))
+		if len(t.jobs) >= most {
+			return fmt.Errorf("%s: the scenario's traces have more than %d jobs, each of them counted for each size of sites", name, int(maxTrace))
 		}
 		if j.Run > longestRun || j.Submit > int64(longest.Seconds()) {
 			clean.Report.Kept--
