@@ -20,11 +20,15 @@ const (
 )
 
 // bounded is a client of an issuer: it follows no redirect, for tokens and
-// passwords travel with the questions, and reads no more than an answer may be.
+// passwords travel with the questions, and reads no more than an answer may be. A client
+// without a transport of its own asks nothing: the default one believes other authorities, and reads without bounds.
 func bounded(c *http.Client) *http.Client {
-	b := *c
+	var b http.Client
+	if c != nil {
+		b = *c
+	}
 	b.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	b.Transport = shortAnswers{c.Transport}
+	b.Transport = shortAnswers{b.Transport}
 	return &b
 }
 
@@ -33,11 +37,10 @@ type shortAnswers struct{ under http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
 func (t shortAnswers) RoundTrip(r *http.Request) (*http.Response, error) {
-	under := t.under
-	if under == nil {
-		under = http.DefaultTransport
+	if t.under == nil {
+		return nil, errNoTransport
 	}
-	resp, err := under.RoundTrip(r)
+	resp, err := t.under.RoundTrip(r)
 	if err == nil {
 		resp.Body = &shortBody{ReadCloser: resp.Body, left: maxAnswer}
 	}
@@ -56,7 +59,10 @@ type shortBody struct {
 	left int
 }
 
-var errLong = errors.New("the issuer's answer is too long")
+var (
+	errLong        = errors.New("the issuer's answer is too long")
+	errNoTransport = errors.New("issuers are asked by a client with a transport of its own")
+)
 
 // Read implements io.Reader.
 func (b *shortBody) Read(p []byte) (int, error) {
