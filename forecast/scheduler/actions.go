@@ -18,6 +18,26 @@ const (
 	forget   verb = "forget"   // that, and the job: its owner has asked for it
 )
 
+// ending is how an action has ended, as the table has it.
+type ending string
+
+const (
+	endedWell ending = "done"
+	endedBad  ending = "failed"  // its site did not do it, or was not reached in time
+	unasked   ending = "unasked" // its site was not asked
+)
+
+// ending is how an action ended of which this is the result.
+func (r *result) ending() ending {
+	switch {
+	case r.unasked:
+		return unasked
+	case r.Kind != 0:
+		return endedBad
+	}
+	return endedWell
+}
+
 // action is one entry of the outbox.
 type action struct {
 	ID       int64
@@ -98,7 +118,7 @@ var errLeaseLost = errors.New("another replica has the action, or has done it")
 // out itself what became of it.
 func (o outbox) finish(ctx context.Context, a action, r result) error {
 	return o.store.tx(ctx, func(h handle) error {
-		n, err := h.exec(ctx, "update action set done = 1, result = $1 where id = $2 and done = 0 and attempts = $3", r.Said, a.ID, a.Attempts)
+		n, err := h.exec(ctx, "update action set done = 1, result = $1, ending = $4 where id = $2 and done = 0 and attempts = $3", r.Said, a.ID, a.Attempts, string(r.ending()))
 		if err != nil {
 			return err
 		}

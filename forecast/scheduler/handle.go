@@ -70,7 +70,7 @@ func (w news) cancelBooked(ctx context.Context, j *Job) error {
 		return err
 	}
 	if !doubt {
-		n, err := w.h.exec(ctx, "update action set done = 1, result = $2 where key = $1 and done = 0 and attempts = 0", key, byOwner)
+		n, err := w.h.exec(ctx, "update action set done = 1, result = $2, ending = $3 where key = $1 and done = 0 and attempts = 0", key, byOwner, string(unasked))
 		if err != nil {
 			return err
 		}

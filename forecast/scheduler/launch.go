@@ -19,8 +19,7 @@ import (
 // launch sends a job ahead of its slot.
 func (o outbox) launch(ctx context.Context, a action, j *Job, back plugins.Submitter, r *result) time.Duration {
 	if j.State != Booked {
-		r.Kind, r.Said = plugins.Refused, "it is not to be sent any more"
-		return 0
+		return r.end(plugins.Refused, "it is not to be sent any more")
 	}
 	site, err := siteAt(ctx, o.Scheduler, j.Booking.Cluster)
 	if err != nil {
@@ -29,8 +28,7 @@ func (o outbox) launch(ctx context.Context, a action, j *Job, back plugins.Submi
 	}
 	to, endpoint := o.conf.Clusters[j.Booking.Cluster], o.conf.siteOf(j.Booking)
 	if j.Cancel {
-		r.Kind, r.Said = plugins.Unavailable, "it was cancelled before it was sent"
-		return 0
+		return r.end(plugins.Unavailable, "it was cancelled before it was sent")
 	}
 	if !j.Booking.Turn && j.Fallback != Stay && o.now().Unix() > j.Booking.From+int64(o.conf.Grace/time.Second) {
 		r.Kind, r.Said, r.Late = plugins.Unavailable, "its slot went by before it could be sent", a.Attempts > 1
@@ -38,14 +36,12 @@ func (o outbox) launch(ctx context.Context, a action, j *Job, back plugins.Submi
 	}
 	job, err := j.description()
 	if err != nil {
-		r.Kind, r.Said = plugins.Invalid, err.Error()
-		return 0
+		return r.end(plugins.Invalid, err.Error())
 	}
 	done, err := o.unpack(ctx, j, job)
 	switch {
 	case errors.Is(err, ErrNoFile), errors.Is(err, errOtherKey):
-		r.Kind, r.Said = plugins.Invalid, err.Error()
-		return 0
+		return r.end(plugins.Invalid, err.Error())
 	case err != nil: // the database is away, or this disk is full: that says nothing of the job
 		r.Said = err.Error()
 		return 2 * time.Second

@@ -102,6 +102,7 @@ type result struct {
 	Late    bool           `json:"late,omitempty"`   // its slot went by while it was being sent, again and again
 
 	untaken   bool // the site is known not to have it
+	unasked   bool // it ended for a reason of the job's, its owner's or this scheduler's
 	cleanable bool // the site has it, and nobody needs that
 }
 

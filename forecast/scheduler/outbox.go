@@ -124,8 +124,7 @@ func (o outbox) attempt(ctx context.Context, a action, r *result) (retry time.Du
 		return 2 * time.Second
 	}
 	if j == nil || j.Booking == nil || a.Key != string(a.Verb)+"/"+j.request() {
-		r.Kind, r.Said = plugins.Refused, isOver
-		return 0
+		return r.end(plugins.Refused, "the booking is over") // the job is booked elsewhere, or not at all, by now
 	}
 	defer o.lanes.enter(j.Booking.Cluster)()
 	ctx, cancel := context.WithTimeout(ctx, o.timeFor(a, j))
@@ -133,8 +132,11 @@ func (o outbox) attempt(ctx context.Context, a action, r *result) (retry time.Du
 	return o.attemptOf(ctx, a, j, all, r)
 }
 
-// isOver is said of an action of which the job is booked elsewhere, or not at all, by now.
-const isOver = "the booking is over"
+// end ends an action for which no site was asked, and says why.
+func (r *result) end(kind plugins.Kind, why string) (retry time.Duration) {
+	r.Kind, r.Said, r.unasked = kind, why, true
+	return 0
+}
 
 // about reads the job of an action, nil: it is not there, and what its owner has delegated and, where it is to be begun, until
 // when his attributes are good.
@@ -211,8 +213,7 @@ func (o outbox) attemptOf(ctx context.Context, a action, j *Job, all authorities
 			r.untaken = a.Verb != launch // nothing was tried: what is tried a few times only is none the less then
 			return renewTime
 		}
-		r.Kind = plugins.Credential
-		return 0
+		return r.end(plugins.Credential, err.Error())
 	}
 	defer release()
 	if doubt {
@@ -222,8 +223,7 @@ func (o outbox) attemptOf(ctx context.Context, a action, j *Job, all authorities
 	}
 	if a.Verb == launch {
 		if over := unentitled(j, cred, all.vouched[j.Owner], o.now().Unix()); over != nil {
-			r.Kind, r.Said = plugins.Credential, over.Error()
-			return 0
+			return r.end(plugins.Credential, over.Error())
 		}
 	}
 	at := o.conf.siteOf(j.Booking)
@@ -231,8 +231,7 @@ func (o outbox) attemptOf(ctx context.Context, a action, j *Job, all authorities
 		at.Interface = j.Handle.Interface
 	}
 	if _, there := o.conf.Clusters[j.Booking.Cluster]; !there && a.Verb == launch {
-		r.Kind, r.Said = plugins.Unavailable, "the cluster was taken out of the scheduler's configuration"
-		return 0
+		return r.end(plugins.Unavailable, "the cluster was taken out of the scheduler's configuration")
 	}
 	back, ok := reg.For(at.Interface)
 	if !ok {
