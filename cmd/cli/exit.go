@@ -20,6 +20,7 @@ const (
 	exitCredential  = 4
 	exitPartial     = 5
 	exitUncertain   = 6
+	exitHindered    = 7
 	exitTimeout     = 124
 	exitInterrupted = 130
 	exitHungUp      = 129
@@ -42,6 +43,7 @@ func ExitCodes() []ExitCode {
 		{exitCredential, "Credentials are missing or were refused; grid auth doctor tells more."},
 		{exitPartial, "Some of several failed; of verbs that wait for jobs: some ended otherwise than by success."},
 		{exitUncertain, "The outcome is not known: a request was sent and no answer came. Do not send it again; grid status looks it up."},
+		{exitHindered, "Of grid ping: a central scheduler is up and lets you in, and would begin none of your jobs now; it says why."},
 		{exitTimeout, "The time that --timeout gives was over before all jobs had ended; they go on."},
 		{exitNoJob, "Of grid run and grid env run: there was no job to get an exit code from, it could not be followed, or what it left could not be brought. Otherwise they end with the command's own."},
 		{exitHungUp, "The terminal was closed; what was recorded stays."},

@@ -40,11 +40,13 @@ submit. Shows what it said, and as whom you were presented to it. A central
 scheduler is asked by the URL that --via takes, and tells whether you administer it,
 for which clusters you speak, whether this replica leads, and what would keep your jobs
 from being begun: a budget that is spent, no open cluster whose owner lets you in, a proxy
-that ends within the hour, a database that does not answer. A tree of managers is asked by
+that ends within the hour, a clock that is wrong, a full disk, a database that does not answer,
+no replica that leads. A tree of managers is asked by
 tree://HOST:PORT.
 
 The exit code is 0 when all are up and let you in, 4 when one is up and does not
-let you in, 1 when one is down.`,
+let you in, 1 when one is down; 7 when a scheduler is up, lets you in and would
+begin none of your jobs now.`,
 		Example: `  grid ping https://ce.example.org/arex
   grid ping --json https://ce1.example.org/arex https://ce2.example.org/arex
   grid ping https://scheduler.example.org:6120
@@ -194,6 +196,8 @@ func verdict(pongs []pong) error {
 			return &exitError{exitCode(context.Background(), p.err), errReported}
 		case !p.LetIn:
 			worst = &exitError{exitCredential, errReported}
+		case len(p.Hinders) > 0 && worst == nil:
+			worst = &exitError{exitHindered, errReported}
 		}
 	}
 	return worst

@@ -27,11 +27,26 @@ type admissions struct {
 	list []admission
 }
 
+// troubled is what keeps everybody's jobs from being begun.
+func troubled(ctx context.Context, s *Scheduler) (list []string, err error) {
+	if isFull(s.store) {
+		list = append(list, "the scheduler's disk is full, or was a moment ago: nothing is taken, booked or sent until its operator has made room; what runs goes on")
+	}
+	none, err := leaderless(ctx, s)
+	if err == nil && none {
+		list = append(list, "no replica leads: jobs are taken, and are booked and sent when one does; what runs goes on")
+	}
+	return list, err
+}
+
 // hinders is what keeps all jobs that somebody hands in now from being begun; none: nothing that is known before their
 // descriptions are.
 func hinders(ctx context.Context, s *Scheduler, who Person) (list []string, err error) {
 	if err := s.clock.fault(); err != nil {
 		return []string{fmt.Sprintf("this replica takes nothing: %v", err)}, nil
+	}
+	if list, err = troubled(ctx, s); err != nil {
+		return nil, err
 	}
 	err = s.store.read(ctx, func(h handle) error {
 		spent, err := spent(ctx, s.conf, h, who)

@@ -1,9 +1,12 @@
 package scheduler
 
 import (
+	"database/sql"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"gridbroker/credential"
 )
@@ -25,6 +28,7 @@ func (f *front) has(name, site string, made time.Time) {
 // Who pings a scheduler is told what would keep his jobs from being begun, before he hands any in.
 func TestPingTellsWhatHinders(t *testing.T) {
 	f := newFront(t, nil)
+	f.led()
 	c := f.client(nil)
 	told := func(want string) {
 		t.Helper()
@@ -55,10 +59,88 @@ func TestPingTellsWhatHinders(t *testing.T) {
 	told("it takes nothing now: the database does not answer")
 }
 
+// led has another replica lead, until the test ends or it resigns.
+func (f *front) led() *Leadership {
+	f.t.Helper()
+	l, err := f.store.Campaign(f.t.Context(), "other")
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.t.Cleanup(l.Resign)
+	return l
+}
+
+// Who pings any replica is told where nobody leads, and that his jobs are taken all the same; a leader's end alone, when another
+// one leads soon, is not told.
+func TestPingTellsThatNobodyLeads(t *testing.T) {
+	for name, dsn := range map[string]func(testing.TB) string{"sqlite": sqliteDSN, "postgres": postgresDSN} {
+		t.Run(name, func(t *testing.T) {
+			f := newFrontOn(t, dsn(t), nil)
+			f.has("c0", `{"users": ["alice"]}`, f.now.Add(fresh))
+			told := func(want string) {
+				t.Helper()
+				p := f.ping(f.client(nil), "alice")
+				if said := strings.Join(p.Hinders, "; "); !p.LetIn || want == "" && said != "" || !strings.Contains(said, want) {
+					t.Errorf("told %q, want %q", said, want)
+				}
+			}
+			told("no replica leads: jobs are taken")
+			l := f.led()
+			told("")
+			l.Resign()
+			<-l.Lost
+			next := make(chan *Leadership, 1)
+			time.AfterFunc(changeover/50, func() {
+				l, err := f.store.Campaign(t.Context(), "next")
+				if err != nil {
+					t.Error(err)
+				}
+				next <- l
+			})
+			told("")
+			if l := <-next; l != nil {
+				l.Resign()
+				<-l.Lost
+			}
+			told("no replica leads")
+			f.s.setLead(1)
+			told("")
+		})
+	}
+}
+
+// Who pings is told that the disk is full, by an embedded database and by one that has said so.
+func TestPingTellsOfAFullDisk(t *testing.T) {
+	f := newFront(t, nil)
+	f.has("c0", `{"users": ["alice"]}`, f.now.Add(fresh))
+	f.led()
+	if p := f.ping(f.client(nil), "alice"); len(p.Hinders) > 0 {
+		t.Errorf("with room: %v", p.Hinders)
+	}
+	commit := f.store.commit
+	f.store.commit = func(tx *sql.Tx) error {
+		tx.Rollback()
+		return &pgconn.PgError{Severity: "ERROR", Code: "53100", Message: "could not extend file"}
+	}
+	body := map[string]any{"jobs": []Submission{{Key: "k", JDL: `[ Executable = "/bin/true"; ]`}}}
+	if code := f.ask(f.client(nil), "alice", "POST", "/v1/jobs", body, nil); code != 503 {
+		t.Errorf("a submission: %d", code)
+	}
+	if p := f.ping(f.client(nil), "alice"); len(p.Hinders) != 1 || !strings.Contains(p.Hinders[0], "disk is full") {
+		t.Errorf("told %v", p.Hinders)
+	}
+	f.store.commit = commit
+	f.store.filled.Add(-int64(fullLately))
+	if p := f.ping(f.client(nil), "alice"); len(p.Hinders) > 0 {
+		t.Errorf("with room again: %v", p.Hinders)
+	}
+}
+
 // A proxy that is soon over is told, too, by the one who shows it.
 func TestPingTellsOfAShortProxy(t *testing.T) {
 	f := newFront(t, nil)
 	f.has("c0", `{}`, f.now.Add(fresh))
+	f.led()
 	alice := f.user(f.ca, "Alice")
 	for life, want := range map[time.Duration]string{12 * time.Hour: "", 30 * time.Minute: "the proxy ends in "} {
 		pong, err := f.backend(f.proxy(alice, credential.ProxyOptions{Lifetime: life})).Ping(t.Context(), f.endpoint().URL)

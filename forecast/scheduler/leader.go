@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
@@ -170,8 +168,7 @@ func (h handle) fence(ctx context.Context, epoch int64) error {
 
 // campaignFile waits for a lock on a file beside the embedded database.
 func campaignFile(ctx context.Context, s *Store, name string) (*Leadership, error) {
-	path := filepath.Clean(strings.TrimPrefix(s.dsn, "sqlite:")) + ".leader"
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := os.OpenFile(leaderFile(s), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}

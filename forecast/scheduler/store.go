@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing/fstest"
 	"time"
 
@@ -80,6 +81,7 @@ type Store struct {
 	commit  func(*sql.Tx) error
 	bell    bell
 	fresh   arrivals
+	filled  atomic.Int64  // when it was last found that there is no room, in ns of Unix time; 0: never
 	desks   chan struct{} // one for each agent's news that are being taken
 	scratch *scratch      // nil: it is one that is needed
 }

@@ -120,6 +120,11 @@ func (s *Store) tx(ctx context.Context, f func(handle) error) error {
 	if s.scratch != nil {
 		return s.scratch.do(&s.d, f)
 	}
+	return noteFull(s, transact(ctx, s, f))
+}
+
+// transact is Store.tx of a database that is needed.
+func transact(ctx context.Context, s *Store, f func(handle) error) error {
 	conn, tx, err := s.begin(ctx)
 	if err != nil {
 		return err
