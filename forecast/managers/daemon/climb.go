@@ -83,7 +83,7 @@ func (d *climber) linkUp(ctx context.Context, name, tree string) (at time.Time, 
 	if resp.StatusCode != http.StatusOK || resp.ProtoMajor < 2 {
 		return at, fmt.Errorf("%s: answer %q over HTTP/%d", name, resp.Status, resp.ProtoMajor)
 	}
-	c.shows(resp.TLS)
+	c.shows(resp.TLS, d.config.Authorities)
 	welcomed := func() error {
 		if patience.Stop(); !waited() {
 			return ctx.Err()
@@ -174,7 +174,7 @@ func (d *Daemon) greet(ctx context.Context, f frame, in *greeting, r *http.Reque
 	}
 	c = newConn(ctx, f.Hello)
 	c.tree = f.Tree
-	c.shows(r.TLS)
+	c.shows(r.TLS, d.config.Authorities)
 	if err = named(r.TLS, f.Hello); err != nil {
 		return nil, 0, nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -20,6 +21,8 @@ type conn struct {
 	end  context.CancelFunc
 	ctx  context.Context
 	seen atomic.Int64 // when something was last heard, in Unix milliseconds
+	// stands tells whether the other side's certificate is believed now; nil: nothing is checked.
+	stands atomic.Pointer[func() bool]
 }
 
 // queueLength bounds the lines that wait for a slow neighbour; a fuller queue ends the link.
@@ -33,14 +36,20 @@ func newConn(ctx context.Context, peer string) *conn {
 }
 
 // shows takes down whose certificate the other side has: the key, which others on its host do not have. The link ends with
-// the certificate; the next one is made with that which is there by then.
-func (c *conn) shows(state *tls.ConnectionState) {
+// the certificate, and within a beat with what the authorities of now (nil: nobody is asked) do not believe; the next one is made
+// with that which is there by then.
+func (c *conn) shows(state *tls.ConnectionState, authorities func() *x509.CertPool) {
 	if key := keyOf(state); key != "" {
 		c.who = key
 	}
 	if until, ok := endOf(state); ok {
 		timer := time.AfterFunc(time.Until(until), c.end)
 		context.AfterFunc(c.ctx, func() { timer.Stop() })
+	}
+	if authorities != nil {
+		s := new(standing)
+		stands := func() bool { return s.asks(state, authorities()) }
+		c.stands.Store(&stands)
 	}
 }
 
@@ -80,7 +89,8 @@ func (c *conn) write(out io.Writer, flush func(), beat time.Duration) {
 			return
 		case f = <-c.out:
 		case <-tick.C:
-			if time.Now().UnixMilli()-c.seen.Load() > (4 * beat).Milliseconds() {
+			stands := c.stands.Load()
+			if time.Now().UnixMilli()-c.seen.Load() > (4*beat).Milliseconds() || stands != nil && !(*stands)() {
 				return
 			}
 		}

@@ -66,7 +66,7 @@ func TestLinksEndWithTheirCertificates(t *testing.T) {
 	t.Parallel()
 	c := newConn(t.Context(), "https://localhost:1")
 	defer c.end()
-	c.shows(&tls.ConnectionState{PeerCertificates: []*x509.Certificate{{NotAfter: time.Now().Add(50 * time.Millisecond)}}})
+	c.shows(&tls.ConnectionState{PeerCertificates: []*x509.Certificate{{NotAfter: time.Now().Add(50 * time.Millisecond)}}}, nil)
 	select {
 	case <-c.ctx.Done():
 		if c.ctx.Err() != context.Canceled {

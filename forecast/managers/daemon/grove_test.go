@@ -135,8 +135,8 @@ func (n *network) member(t *testing.T, addr string, ca, cert, key []byte) (*host
 		t.Fatal(err)
 	}
 	cfg.SessionTicketsDisabled = true // a server that writes while its client does would wait for ever: pipes keep nothing
-	h, client := n.listen(addr), Client(cfg)
-	client.Transport.(*http.Transport).DialTLSContext = dialer(h.dialer()).secured(cfg)
+	h := n.listen(addr)
+	client := client(cfg, h.dialer())
 	return h, client, func(handler http.Handler) *http.Server {
 		s := Server(cfg, handler)
 		s.ErrorLog = log.New(io.Discard, "", 0) // connections that are cut are no news

@@ -57,17 +57,38 @@ func (connect dialer) secured(config *tls.Config) dialer {
 	}
 }
 
-// current refuses who shows a certificate that has run out since TLS was agreed on, which links keep for weeks, and
-// ends the connection: the next one shows the certificate that there is by then.
-func current(next http.Handler) http.Handler {
+// current refuses who shows a certificate that has run out since TLS was agreed on, which links keep for weeks, or that the
+// authorities of now do not believe, and ends the connection: the next one shows the certificate that there is by then.
+func current(next http.Handler, authorities func() *x509.CertPool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if until, ok := endOf(r.TLS); ok && time.Now().After(until) {
+		refuse := func(why string) {
 			w.Header().Set("Connection", "close") // in HTTP/2, too: the server says GOAWAY
-			http.Error(w, "the certificate that you showed ran out at "+until.UTC().Format(time.RFC3339), http.StatusUnauthorized)
+			http.Error(w, why, http.StatusUnauthorized)
+		}
+		if until, ok := endOf(r.TLS); ok && time.Now().After(until) {
+			refuse("the certificate that you showed ran out at " + until.UTC().Format(time.RFC3339))
+			return
+		}
+		if s, ok := r.Context().Value(standingKey{}).(*standing); ok && !s.asks(r.TLS, authorities()) {
+			refuse("the certificate that you showed is of an authority that is not believed any more")
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// believes are the authorities of now of what TLS returned; nil where it has none to tell.
+func believes(config *tls.Config) func() *x509.CertPool {
+	return func() *x509.CertPool {
+		if config.GetConfigForClient == nil {
+			return nil
+		}
+		c, err := config.GetConfigForClient(nil)
+		if err != nil {
+			return x509.NewCertPool()
+		}
+		return c.ClientCAs
+	}
 }
 
 // endOf is when the certificate of the other side runs out; false where none is seen.
@@ -79,21 +100,29 @@ func endOf(state *tls.ConnectionState) (time.Time, bool) {
 }
 
 // Server returns the server of a manager or a broker. Links are streams that
-// last: they have no deadline but the end of the certificate, and signs of life.
+// last: they have no deadline but the end of the certificate and of its authority, and signs of life.
 func Server(config *tls.Config, h http.Handler) *http.Server {
 	return &http.Server{
-		Handler: current(h), TLSConfig: config.Clone(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 1 << 16,
+		Handler: current(h, believes(config)), ConnContext: withStanding, TLSConfig: config.Clone(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 1 << 16,
 		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 1000, MaxReceiveBufferPerConnection: 256 << 10, MaxReceiveBufferPerStream: 64 << 10, MaxReadFrameSize: 16 << 10},
 	}
 }
 
 // Client returns the client of a manager or a broker, by what TLS returned.
 func Client(config *tls.Config) *http.Client {
+	return client(config, new(net.Dialer).DialContext)
+}
+
+func client(config *tls.Config, connect dialer) *http.Client {
 	return &http.Client{
-		Transport: &http.Transport{
-			DialTLSContext: dialer(new(net.Dialer).DialContext).secured(config), ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute,
-			MaxIdleConnsPerHost: 8, MaxResponseHeaderBytes: 64 << 10, HTTP2: &http.HTTP2Config{SendPingTimeout: 5 * time.Second, PingTimeout: 5 * time.Second},
-		},
+		Transport:     &renewed{config: config, connect: connect},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+func transport(config *tls.Config, connect dialer) *http.Transport {
+	return &http.Transport{
+		DialTLSContext: connect.secured(config), ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute,
+		MaxIdleConnsPerHost: 8, MaxResponseHeaderBytes: 64 << 10, HTTP2: &http.HTTP2Config{SendPingTimeout: 5 * time.Second, PingTimeout: 5 * time.Second},
 	}
 }

@@ -1,0 +1,87 @@
+package daemon
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"net"
+	"net/http"
+	"sync"
+)
+
+// standing is whether the authorities of now believe the certificate that was shown when a connection was made.
+type standing struct {
+	mu    sync.Mutex
+	by    *x509.CertPool // who was asked last
+	holds bool
+}
+
+// asks tells whether they do. They are asked once, and again where they were read anew; nil authorities believe all.
+func (s *standing) asks(state *tls.ConnectionState, authorities *x509.CertPool) bool {
+	if authorities == nil || state == nil || len(state.PeerCertificates) == 0 {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.by == authorities {
+		return s.holds
+	}
+	between := x509.NewCertPool()
+	for _, c := range state.PeerCertificates[1:] {
+		between.AddCert(c)
+	}
+	_, err := state.PeerCertificates[0].Verify(x509.VerifyOptions{Roots: authorities, Intermediates: between, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}})
+	s.by, s.holds = authorities, err == nil
+	return s.holds
+}
+
+type standingKey struct{}
+
+// withStanding gives a connection of a server its standing.
+func withStanding(ctx context.Context, _ net.Conn) context.Context {
+	return context.WithValue(ctx, standingKey{}, new(standing))
+}
+
+// renewed is the transport of a client whose connections are those that the authorities of now let it make: where they were read
+// anew, new ones are made. What is under way on older ones goes on, links until they find out themselves.
+type renewed struct {
+	config  *tls.Config
+	connect dialer
+	mu      sync.Mutex
+	by      *x509.CertPool
+	under   *http.Transport
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *renewed) RoundTrip(r *http.Request) (*http.Response, error) {
+	under, err := t.current()
+	if err != nil {
+		return nil, err
+	}
+	return under.RoundTrip(r)
+}
+
+func (t *renewed) current() (*http.Transport, error) {
+	c, err := t.config.GetConfigForClient(nil)
+	if err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.under == nil || t.by != c.RootCAs {
+		if t.under != nil {
+			t.under.CloseIdleConnections()
+		}
+		t.by, t.under = c.RootCAs, transport(t.config, t.connect)
+	}
+	return t.under, nil
+}
+
+// CloseIdleConnections is for http.Client's method of this name.
+func (t *renewed) CloseIdleConnections() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.under != nil {
+		t.under.CloseIdleConnections()
+	}
+}
