@@ -112,6 +112,7 @@ func (g *guestTrial) RoundTrip(r *http.Request) (*http.Response, error) {
 		ack.Bookings = append(ack.Bookings, wire.Booking{Schema: wire.BookingSchema, Job: v.id, Key: v.id, From: v.from, To: v.from + v.wall, Procs: 1,
 			Way: wire.Plain, Slots: []wire.Part{{Node: "cluster", CPUs: 1}}, Running: v.began})
 	}
+	slices.SortFunc(ack.Bookings, func(a, b wire.Booking) int { return cmp.Compare(g.guests[a.Job].turn, g.guests[b.Job].turn) })
 	text, err := json.Marshal(ack)
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(text)), Request: r}, err
 }
@@ -403,6 +404,9 @@ func TestGuestsOnTraces(t *testing.T) {
 			t.Logf("%d min ahead: %.4f of %d bookings kept; chance off by %.3f at most; guests use %.1f of %.1f processors idle; local wait %.0f s, %.0f s without",
 				lead/60, o.share(), o.booked, o.calibrated(), o.guests, plain.idle, o.localWait, plain.localWait)
 			o.tell(t)
+			if lead == 3600 && number(t, "GRID_GUEST_SURE", 0) >= 86 {
+				least = 0.91
+			}
 			off := 0.03
 			if lead > 900 { // what agents learn lags behind by the time ahead
 				off = 0.1
