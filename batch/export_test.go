@@ -122,3 +122,13 @@ func Fine(p Slurm) Slurm {
 	p.fine = true
 	return p
 }
+
+// Sought is how many jobs that wait have a place in the run of a Live.
+func (l *Live) Sought() (n int) {
+	for id := range l.run.m.jobs {
+		if j := &l.run.m.jobs[id]; j.state == queued && len(j.shares) > 0 {
+			n++
+		}
+	}
+	return n
+}

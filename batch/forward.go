@@ -116,12 +116,10 @@ func (f *forward) skip() {
 // that were given. Where it did not see as far as it was asked for the next run does, too.
 func (f *forward) see() {
 	s, given, asked, d, learned, runs := f.m.sight, f.given, f.asked, f.depths, f.learned, f.runs
-	switch {
-	case s.blind < s.enough && !s.gone:
-		d.deeper(&s)
-		learned = d
-	case s.gone || d.beyond():
+	if d.deeper(&s); s.gone {
 		asked = never
+	} else if s.blind < s.enough {
+		learned = d
 	}
 	*f = *peer(f.from, f.belief, f, asked, d)
 	f.learned, f.runs = learned, runs

@@ -24,14 +24,25 @@ type horizon struct {
 	meets uint16 // sets that have a node in common with this one: a bit each
 }
 
-// spansAhead is how far beyond what is asked for places are looked for, in middling
-// limits: those of jobs that are in the way of others that are in the way of what is
-// asked for. Where that is not enough it is twice as far, and so on up to a depth at
-// which all is seen.
+// Places are looked for a part of a middling limit beyond what is asked for: those of jobs
+// that are in the way of others that are in the way of what is asked for. Where that is not
+// enough it is twice as far, which is two depths more, and so on up to a depth at which all
+// is seen. Who does not say how far he asks is taken to for a small part of such a limit.
 const (
-	spansAhead = 1
-	wholeDepth = 3
+	partAhead   = 2
+	deeperBy    = 2
+	wholeDepth  = 7
+	partUnasked = 8
 )
+
+// beyond is how far behind what is asked for places are looked for at a depth.
+func beyond(limit int64, depth uint8) int64 {
+	span := limit / partAhead << (depth / 2)
+	if depth%2 > 0 {
+		span += span * 2 / 5
+	}
+	return span
+}
 
 // depths are how often a sight was to go farther, by set of nodes.
 type depths [mostSets + 1]uint8
@@ -58,10 +69,10 @@ func newSight(m *Machine, b Belief, seconds int64, d depths) sight {
 	if !byNode || m.plain || queue == nil || queue.n < manyJobs || seconds == never {
 		return sight{}
 	}
-	near, span := m.now+seconds, spansAhead*queue.meanLimit()
-	s := sight{partial: true, enough: near + span/2}
+	limit := queue.meanLimit()
+	s := sight{partial: true, enough: m.now + max(seconds, limit/partUnasked)}
 	for i := range s.sets {
-		s.sets[i] = horizon{near + span<<d[i], never, nodes.sets.meeting(i)}
+		s.sets[i] = horizon{s.enough + beyond(limit, d[i]), never, nodes.sets.meeting(i)}
 		if d[i] == wholeDepth {
 			s.sets[i].end = never
 		}
@@ -90,20 +101,9 @@ func (d *depths) deeper(s *sight) {
 	}
 	for i := range d {
 		if part>>i&1 != 0 {
-			d[i] = min(d[i]+1, wholeDepth)
+			d[i] = min(d[i]+deeperBy, wholeDepth)
 		}
 	}
-}
-
-// beyond makes a sight go farther on all nodes, for who asks for more than was said, and
-// tells whether it did already.
-func (d *depths) beyond() (did bool) {
-	did = true
-	for i := range d {
-		did = did && d[i] >= wholeDepth-1
-		d[i] = max(d[i], wholeDepth-1)
-	}
-	return did
 }
 
 // less is one less of each depth.
