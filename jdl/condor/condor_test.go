@@ -183,6 +183,14 @@ func TestSizes(t *testing.T) {
 	}
 }
 
+// TestPartsOfProcessors: condor_submit keeps request_cpus = 1.5 and matches machines that have as much or more.
+func TestPartsOfProcessors(t *testing.T) {
+	j := jobs(t, "executable = /bin/x\nrequest_cpus = 1.5\nrequest_gpus = 0.5\nrequest_memory = 300\nqueue")[0]
+	if j.Demand.Slots != 2 || j.Demand.GPUs != 1 || j.Demand.Memory != 150 {
+		t.Errorf("%+v, want 2 processors, 1 GPU and 150 MB for each", j.Demand)
+	}
+}
+
 // TestMaxMaterialize: of the jobs of a description no more are sent at once than HTCondor would put into its queue.
 func TestMaxMaterialize(t *testing.T) {
 	for src, want := range map[string]int{"max_materialize = 2\nqueue 5": 2, "queue 5": 0, "max_materialize = 2\nqueue": 0, "max_materialize = 0\nqueue 5": 0,
@@ -301,6 +309,9 @@ func TestErrors(t *testing.T) {
 		"executable = a\np = 2\npriority = $(p)$(Process)x\nqueue 3":    "t.sub:3:1: priority: 20x is no expression: ",
 		"executable = a\npriority = $CHOICE(Process, 1, 2, x)\nqueue 3": "t.sub:2:1: priority: x is no number",
 		"executable = a\nmax_materialize = undefined\nqueue 2":          "max_materialize: undefined is no number",
+		"executable = a\nrequest_cpus = -1\nqueue":                      "request_cpus = -1 is less than nothing",
+		"executable = a\nrequest_gpus = nan\nqueue":                     "request_gpus = nan is no whole number",
+		"executable = a\nallowed_job_duration = 1.5\nqueue":             "duration = 1.5 is no whole number",
 		"executable = a\nmax_retries = x\nqueue":                        "max_retries: x is no number",
 		"executable = a\nhold = maybe\nqueue":                           "hold: maybe is neither true nor false",
 		"executable = a\nstream_output = NO\nqueue":                     "stream_output: NO is neither true nor false",

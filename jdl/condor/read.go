@@ -510,11 +510,10 @@ func (r *reader) quantity(name, s string, unit float64) int64 {
 		r.tell(r.b.Pos, "%s = %s is taken as %v, which it is before the first start", name, s, first)
 	}
 	if unit == 0 {
-		if !bare || n < 0 || n != math.Trunc(n) || n > 1<<40 {
-			r.fail(r.b.Pos, "%s = %s is no whole number: expressions of what the pool knows are not supported", name, s)
-			return 0
+		if !bare {
+			n = math.NaN()
 		}
-		return int64(n)
+		return r.whole(name, s, n)
 	}
 	if bare {
 		mb, sized = jdl.ParseSize(strconv.FormatFloat(n*unit, 'f', -1, 64))
@@ -523,6 +522,23 @@ func (r *reader) quantity(name, s string, unit float64) int64 {
 		r.fail(r.b.Pos, "%s = %s is no size: expressions of what the pool knows are not supported", name, s)
 	}
 	return mb
+}
+
+// whole is a number without a part, n being what s says, if it says a number. A machine that has 1.5 processors
+// or more has two.
+func (r *reader) whole(name, s string, n float64) int64 {
+	switch {
+	case n < 0:
+		r.fail(r.b.Pos, "%s = %s is less than nothing (leave it out, and nothing is asked for)", name, s)
+		return 0
+	case n <= 1<<20 && n != math.Trunc(n) && (name == "request_cpus" || name == "request_gpus"):
+		r.tell(r.b.Pos, "%s = %s is taken as %v: no fewer will do", name, s, math.Ceil(n))
+		return int64(math.Ceil(n))
+	case !(n <= 1<<40) || n != math.Trunc(n):
+		r.fail(r.b.Pos, "%s = %s is no whole number: expressions of what the pool knows are not supported", name, s)
+		return 0
+	}
+	return int64(n)
 }
 
 // retries reads max_retries: the job is run again when it fails.

@@ -2,6 +2,7 @@ package xrsl
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -220,12 +221,14 @@ func (r *xrslReader) quantity(rel xrslRelation) bool {
 			r.b.Number("WallTime", jdl.Seconds(r.cpu))
 		}
 	case "memory":
-		r.b.Number("Memory", r.integer(rel))
+		r.b.Number("Memory", r.size(rel))
 	case "disk":
-		r.b.Number("Disk", r.integer(rel)*1024)
+		r.b.Number("Disk", r.size(rel)*1024)
 	case "count":
-		r.count = r.integer(rel)
-		if r.count != 1 {
+		if r.count = r.integer(rel); r.count == 0 {
+			r.fail(rel.pos, "count is 1 at least")
+		}
+		if r.count > 1 {
 			r.b.Set("CPUNumber", classad.IntValue(r.count))
 		}
 	case "countpernode":
@@ -305,7 +308,7 @@ func (r *xrslReader) wish(rel xrslRelation) bool {
 	case "nodeaccess":
 		for _, s := range r.texts(rel) {
 			if s != "inbound" && s != "outbound" {
-				r.fail(rel.pos, "nodeAccess is inbound or outbound")
+				r.fail(rel.pos, "nodeAccess is inbound or outbound: ARC leaves out any other word, and the job may run where it has no access")
 			}
 			r.b.Access(s)
 		}
@@ -378,6 +381,17 @@ func (r *xrslReader) integer(rel xrslRelation) int64 {
 		r.fail(rel.pos, "%s wants a whole number", rel.name)
 	}
 	return max(0, n)
+}
+
+// size is a number of MB or GB. Of one with a part ARC drops that part, which is less than the job asks for.
+func (r *xrslReader) size(rel xrslRelation) int64 {
+	n, err := strconv.ParseFloat(r.one(rel), 64)
+	if err != nil || !(n >= 0 && n <= math.MaxInt32) || n == math.Trunc(n) {
+		return r.integer(rel)
+	}
+	up := int64(math.Ceil(n))
+	r.notUsed(rel.pos, fmt.Sprintf("%s=%s is taken as %d: ARC takes whole numbers alone", rel.name, r.one(rel), up), "")
+	return up
 }
 
 func (r *xrslReader) time(rel xrslRelation) time.Duration {

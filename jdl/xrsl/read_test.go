@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"gridbroker/jdl"
 	"gridbroker/jdl/classad"
 	"gridbroker/testdata/testbed"
 )
@@ -99,6 +100,12 @@ func TestReadSeveral(t *testing.T) {
 		`&(executable=/a /b)`:                     "executable wants one value",
 		`&(executable=/a)(count=-1)`:              "whole number",
 		`&(executable=/a)(count=99999999999)`:     "whole number",
+		`&(executable=/a)(count=0)`:               "count is 1 at least",
+		`&(executable=/a)(count=1.5)`:             "whole number",
+		`&(executable=/a)(disk=-1.5)`:             "whole number",
+		`&(executable=/a)(disk=nan)`:              "whole number",
+		`&(executable=/a)(memory=1e300)`:          "whole number",
+		`&(executable=/a)(nodeAccess=foo)`:        "ARC leaves out any other word",
 		`&(executable=/a)(cputime=soon)`:          "wants minutes",
 		`&(executable=/a)(join=perhaps)`:          "yes or no",
 		`&(executable=/a)(executables=(b))`:       "executables wants texts, not lists",
@@ -199,5 +206,21 @@ func TestVariablesInQuotes(t *testing.T) {
 		if got := strings.Join(told, "\n"); (want == "") != (got == "") || !strings.Contains(got, want) {
 			t.Errorf("%s: %q, want %q", values, got, want)
 		}
+	}
+}
+
+// TestSizesWithAPart: arcsub -x was seen to make 1 of disk=1.5, with a warning. A job that needs 1.5 GB gets them here.
+func TestSizesWithAPart(t *testing.T) {
+	var told []string
+	ads, err := Read("t", []byte(`&(executable=/a)(disk=1.5)(memory=10.25)`), func(d *classad.Diagnostic) { told = append(told, d.Msg) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := jdl.FromRecords("t", nil, ads, jdl.WithoutFiles(), jdl.WithDir("/job"))
+	if err != nil || set.Jobs[0].Demand.Disk != 2048 || set.Jobs[0].Demand.Memory != 11 {
+		t.Errorf("read as %+v, %v", set, err)
+	}
+	if want := "disk=1.5 is taken as 2: ARC takes whole numbers alone; memory=10.25 is taken as 11: ARC takes whole numbers alone"; strings.Join(told, "; ") != want {
+		t.Errorf("told %q, want %s", told, want)
 	}
 }
