@@ -141,6 +141,21 @@ func (c *chooser) inGroup(r *jobs.Outcome) bool {
 	return r.ParentName != "" && like(c.group, r.ParentName) || len(c.group) >= jobs.ShortestID && strings.HasPrefix(r.Parent, strings.ToLower(c.group))
 }
 
+// misnamed says which of the names that are asked for none of all recorded jobs has, which is a slip of the
+// keyboard. A pattern may fit none, and at a site may be none.
+func (c *chooser) misnamed(all []*jobs.Outcome) error {
+	named := func(r *jobs.Outcome) bool { return like(c.name, r.Name) }
+	switch {
+	case c.group != "" && !patterned(c.group) && !slices.ContainsFunc(all, c.inGroup):
+		return fmt.Errorf("no collection, sweep or DAG is %s", c.group)
+	case c.name != "" && !patterned(c.name) && !slices.ContainsFunc(all, named):
+		return fmt.Errorf("no job is called %s", c.name)
+	}
+	return nil
+}
+
+func patterned(name string) bool { return strings.ContainsAny(name, `*?[\`) }
+
 // like compares with a pattern; a text without wildcards must be equal.
 func like(pattern, text string) bool {
 	ok, err := path.Match(pattern, text)

@@ -109,8 +109,10 @@ func selectJobs(ctx context.Context, d *deps, store jobs.Store, args []string, s
 	if err != nil {
 		return nil, err
 	}
-	if sel.group != "" && len(args)+len(sel.states) == 0 && sel.since == "" && !slices.ContainsFunc(rs, choose.inGroup) {
-		return nil, usageError(fmt.Errorf("no collection, sweep or DAG is %s", sel.group))
+	if len(args)+len(sel.states) == 0 && sel.since == "" {
+		if err := choose.misnamed(rs); err != nil {
+			return nil, usageError(err)
+		}
 	}
 	rs = choose.keep(rs)
 	if sel.asks() {
