@@ -513,7 +513,7 @@ func (r *reader) quantity(name, s string, unit float64) int64 {
 		if !bare {
 			n = math.NaN()
 		}
-		return whole(r, name, s, n)
+		return withoutPart(r, name, s, n)
 	}
 	if bare {
 		mb, sized = jdl.ParseSize(strconv.FormatFloat(n*unit, 'f', -1, 64))
@@ -524,9 +524,9 @@ func (r *reader) quantity(name, s string, unit float64) int64 {
 	return mb
 }
 
-// whole is a number without a part, n being what s says, if it says a number. A machine that has 1.5 processors
+// withoutPart is a number without a part, n being what s says, if it says a number. A machine that has 1.5 processors
 // or more has two.
-func whole(r *reader, name, s string, n float64) int64 {
+func withoutPart(r *reader, name, s string, n float64) int64 {
 	switch {
 	case n < 0:
 		r.fail(r.b.Pos, "%s = %s is less than nothing (leave it out, and nothing is asked for)", name, s)
