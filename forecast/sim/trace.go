@@ -47,9 +47,7 @@ func (s *Scenario) readTrace(dir, name string, procs, most int) error {
 	if name == "" || s.traces[traceKey(name, procs)] != nil {
 		return nil
 	}
-	for _, t := range s.traces {
-		most -= len(t.jobs)
-	}
+	most -= s.traced()
 	file := name
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(dir, file)
@@ -94,6 +92,14 @@ func (s *Scenario) readTrace(dir, name string, procs, most int) error {
 	}
 	s.traces[traceKey(name, procs)] = t
 	return nil
+}
+
+// traced is how many jobs the traces have that were read.
+func (s *Scenario) traced() (jobs int) {
+	for _, t := range s.traces {
+		jobs += len(t.jobs)
+	}
+	return jobs
 }
 
 func traceKey(name string, procs int) string { return fmt.Sprint(name, "@", procs) }
