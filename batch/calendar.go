@@ -6,12 +6,12 @@ import (
 )
 
 // calendar says of every day, a stretch of time of one length, which nodes have
-// not so many processors free at some moment of it, and which at none: those are
+// not so many processors and GPUs free at some moment of it, and which at none: those are
 // full. A job that would last the whole of a day has no room on the first, one that
 // would begin in it none on the second; so most nodes need not be looked at, and most
 // days not at all. A node of which nothing is said may be full nevertheless.
 type calendar struct {
-	least     int32 // so many processors
+	portion         // so many
 	base, day int64 // the first day's begin, and the length of a day
 	days      int
 	words     int      // of a day
@@ -35,21 +35,25 @@ const (
 // manyJobs is from how many on it pays to prepare.
 const manyJobs = 64
 
+// portion is what jobs need of each of their nodes, at least.
+type portion struct{ procs, gpus int32 }
+
 // calendars are for jobs that need more and more of each of their nodes: the first for
-// those to which any processor is of use.
+// those to which any processor is of use, the last for those that need GPUs.
 type calendars []*calendar
 
-// Bounds of them: how many there are at most, and how small a part of the jobs has one.
+// Bounds of them: how many there are at most for processors, and how small a part of the
+// jobs has one.
 const (
 	mostCalendars = 2
 	fewJobs       = 32
 )
 
-// of is the calendar for jobs to which nodes are of use that have so many processors.
-func (list calendars) of(each int32) *calendar {
+// of is the calendar for jobs to which nodes are of use that have so much.
+func (list calendars) of(each portion) *calendar {
 	best := list[0]
 	for _, c := range list[1:] {
-		if c.least <= each {
+		if c.procs <= each.procs && c.gpus <= each.gpus {
 			best = c
 		}
 	}
@@ -79,7 +83,7 @@ func (p *nodePlan) survey(m *Machine, queue *waiting) {
 	}
 	for _, least := range p.portions(m, queue) {
 		c := &calendar{
-			least: least, base: p.now, day: day, words: words, days: days, open: make([]uint64, words), kept: make([]uint64, words), none: make([]uint64, words),
+			portion: least, base: p.now, day: day, words: words, days: days, open: make([]uint64, words), kept: make([]uint64, words), none: make([]uint64, words),
 			marks: newMarks(days * words),
 		}
 		for i := range p.nodes {
@@ -95,12 +99,15 @@ func (p *nodePlan) survey(m *Machine, queue *waiting) {
 }
 
 // portions lists, from one on, how many processors jobs of a queue need of each of their
-// nodes, as far as many need as much.
-func (c *chooser) portions(m *Machine, queue *waiting) []int32 {
-	count := make([]int, c.widest+1)
+// nodes, as far as many need as much, and a GPU, where many need some.
+func (c *chooser) portions(m *Machine, queue *waiting) (all []portion) {
+	count, accelerated := make([]int, c.widest+1), 0
 	for _, b := range queue.blocks {
 		for i := range b.jobs {
-			count[min(c.portion(&m.jobs[b.jobs[i].job]), c.widest)]++
+			j := &m.jobs[b.jobs[i].job]
+			if count[min(c.portion(j), c.widest)]++; j.Need.GPUs > 0 {
+				accelerated++
+			}
 		}
 	}
 	list := []int32{1}
@@ -117,7 +124,13 @@ func (c *chooser) portions(m *Machine, queue *waiting) []int32 {
 		list, count[best] = append(list, best), 0
 	}
 	slices.Sort(list)
-	return list
+	for _, procs := range list {
+		all = append(all, portion{procs: procs})
+	}
+	if accelerated*fewJobs >= queue.n {
+		all = append(all, portion{1, 1})
+	}
+	return all
 }
 
 // meanLimit is how long the jobs of a queue last on average.
@@ -139,7 +152,7 @@ func (c *calendar) at(t int64) int {
 // set notes when in [from, to) a node, on which more is held than before, is full.
 func (c *calendar) set(node int32, t *timeline, from, to int64) {
 	end := min(to, c.base+c.day*int64(c.days))
-	if from = max(from, c.base); from >= end || t.reserved > 0 {
+	if from = max(from, c.base); from >= end || t.reserved > 0 || t.have.gpus < c.gpus {
 		return
 	}
 	t.learn()
@@ -165,7 +178,8 @@ func (c *calendar) set(node int32, t *timeline, from, to int64) {
 
 // fills tells whether a node is full in a step.
 func (c *calendar) fills(t *timeline, step int) bool {
-	return t.have.procs-t.used[step].procs < c.least
+	used := &t.used[step]
+	return t.have.procs-used.procs < c.procs || t.have.gpus-used.gpus < c.gpus
 }
 
 // full tells whether a node has no processor free in a step.

@@ -56,7 +56,7 @@ func (j *job) rest(widest int32) int32 {
 // search returns the earliest start from at on, or a time of end or later.
 func (s *sweep) search(end int64) int64 {
 	if s.p.shut == nil && len(s.p.calendars) > 0 {
-		s.calendar = s.p.calendars.of(s.each)
+		s.calendar = s.p.calendars.of(portion{s.each, int32(s.j.Need.GPUs)})
 		return s.byDay(end)
 	}
 	return s.through(end)
