@@ -146,7 +146,8 @@ func newAgent(d *deps, f agentRunOptions) (ag *agent.Agent, end func() error, er
 	if err != nil {
 		return nil, nil, usageError(err)
 	}
-	client, base, err := http.DefaultClient, "", error(nil)
+	var client *http.Client // nil: nothing is told to a scheduler
+	base := ""
 	if f.scheduler != "" {
 		client, base, err = agentClient(d, f.scheduler, f.tokenFile != "")
 	}

@@ -23,14 +23,16 @@ type Breaker interface {
 	Done(service string, err error)
 }
 
-// Client asks. The zero Client works.
+// Client asks.
 type Client struct {
-	HTTP    *http.Client
+	HTTP    *http.Client  // of Bound; nil: nothing is asked
 	Breaker Breaker       // nil: none
 	Timeout time.Duration // of one question; 0: 3 s
 	Limit   int64         // on one answer, in bytes; 0: 4 MB
 	AtOnce  int           // questions at the same time; 0: 16
 }
+
+var errNoClient = errors.New("services are asked by a client that bounds where it connects to")
 
 // errStatus is an answer other than 2xx.
 type errStatus struct {
@@ -102,11 +104,10 @@ func (c *Client) do(ctx context.Context, method, target string, headers map[stri
 	for name, value := range headers {
 		req.Header.Set(name, value)
 	}
-	client := c.HTTP
-	if client == nil {
-		client = http.DefaultClient
+	if c.HTTP == nil {
+		return nil, errNoClient
 	}
-	resp, err := client.Do(req)
+	resp, err := c.HTTP.Do(req)
 	if err != nil {
 		return nil, err
 	}

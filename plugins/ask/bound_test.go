@@ -41,6 +41,9 @@ func TestBound(t *testing.T) {
 			t.Errorf("%s: %v, %v", host, err, e)
 		}
 	}
+	if _, err := (&Client{}).Get(t.Context(), srv.URL+"/x", "*/*"); !errors.Is(err, errNoClient) {
+		t.Errorf("nobody has said what bounds it: %v", err)
+	}
 	if n := visits.Load(); n != 0 {
 		t.Errorf("%d visits", n)
 	}

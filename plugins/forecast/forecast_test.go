@@ -42,7 +42,7 @@ func TestForecastsFromAService(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &Client{Ask: &ask.Client{}, Subjects: []ask.Subject{s}, Now: func() time.Time { return now }}
+	c := &Client{Ask: &ask.Client{HTTP: http.DefaultClient}, Subjects: []ask.Subject{s}, Now: func() time.Time { return now }}
 	job := &jdl.Job{Demand: jdl.Demand{Slots: 4, WallTime: time.Hour, RuntimeEnvironments: []string{"MPI"}}}
 	var rs []*glue.Resource
 	for _, q := range []string{"a", "b", "far", "mad", "odd", "less", "sure", "odds"} {

@@ -15,6 +15,7 @@ import (
 
 	"gridbroker/glue"
 	"gridbroker/plugins"
+	"gridbroker/plugins/ask"
 	"gridbroker/testdata/testbed"
 )
 
@@ -67,7 +68,7 @@ func TestTroubles(t *testing.T) {
 			map[string]string{"1": "load 9.5 on 4 CPUs"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, err := Open(c.url, Options{Now: func() time.Time { return captured }})
+			m, err := Open(c.url, Options{Ask: &ask.Client{HTTP: http.DefaultClient}, Now: func() time.Time { return captured }})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -141,7 +142,7 @@ func TestErrors(t *testing.T) {
 		"nagios+" + web + "/nothing":            "",
 		"ganglia://127.0.0.1:1":                 "connection refused",
 	} {
-		m, err := Open(raw, Options{Now: time.Now})
+		m, err := Open(raw, Options{Ask: &ask.Client{HTTP: http.DefaultClient}, Now: time.Now})
 		if err == nil {
 			_, err = m.Troubles(t.Context(), ces)
 		}

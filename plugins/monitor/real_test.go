@@ -2,6 +2,7 @@ package monitor
 
 import (
 	"fmt"
+	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
 	"net/url"
@@ -11,6 +12,7 @@ import (
 
 	"gridbroker/glue"
 	"gridbroker/plugins"
+	"gridbroker/plugins/ask"
 	"gridbroker/testdata/testbed"
 )
 
@@ -23,7 +25,7 @@ var watched = []*glue.Resource{
 // second or so.
 func eventually(t *testing.T, raw string, want map[string]string) {
 	t.Helper()
-	m, err := Open(raw, Options{})
+	m, err := Open(raw, Options{Ask: &ask.Client{HTTP: http.DefaultClient}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +87,7 @@ func TestRealPrometheus(t *testing.T) {
 	at := "prometheus+http://" + env["GRID_PROMETHEUS"]
 	eventually(t, at, map[string]string{"ce1": "alert Watched", "ce2": "!alert CEDown"})
 	eventually(t, at+"?critical="+url.QueryEscape("up == 0"), map[string]string{"ce2": "!up = 0"})
-	m, err := Open(at+"?critical="+url.QueryEscape("up =="), Options{})
+	m, err := Open(at+"?critical="+url.QueryEscape("up =="), Options{Ask: &ask.Client{HTTP: http.DefaultClient}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -97,7 +97,7 @@ func TestServerAndClient(t *testing.T) {
 		}
 		subjects = append(subjects, s)
 	}
-	c := &Client{Ask: &ask.Client{}, Subjects: subjects, Now: time.Now}
+	c := &Client{Ask: &ask.Client{HTTP: http.DefaultClient}, Subjects: subjects, Now: time.Now}
 	rs := []*glue.Resource{
 		{ID: "1", Name: "json"}, {ID: "2", Name: "soap"}, {ID: "3", Name: "without"},
 		{ID: "4", Name: "published", Services: []glue.Endpoint{{URL: srv.URL, Interface: glue.InterfaceEcho}}},
@@ -160,7 +160,7 @@ func TestSilentServiceCostsItsAnswerOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := memory{}
-	c := &Client{Ask: &ask.Client{Timeout: 50 * time.Millisecond, Breaker: b, AtOnce: 1}, Subjects: []ask.Subject{s}, Now: time.Now}
+	c := &Client{Ask: &ask.Client{HTTP: http.DefaultClient, Timeout: 50 * time.Millisecond, Breaker: b, AtOnce: 1}, Subjects: []ask.Subject{s}, Now: time.Now}
 	for _, want := range []string{"no answer within 50ms", "not asked: silent a while ago"} {
 		got, err := c.QueueLengths(t.Context(), []*glue.Resource{{ID: "a"}})
 		if len(got) != 0 || err == nil || !strings.Contains(err.Error(), want) {

@@ -50,7 +50,7 @@ func TestWholeCoresAsked(t *testing.T) {
 		for i, v := range map[int]string{0: "cpu=" + f[0] + ",mem=" + f[3] + "M,node=" + f[1], 2: f[4], 3: f[5], 6: "0", 7: f[6], 14: f[8], 15: f[7]} {
 			row[i] = v + " "
 		}
-		c := cluster{jobs: []entry{*entryWith(map[byte]string{'C': f[0], 'D': f[1], 'm': f[2]})}, asked: map[string]demand{"7": demanded(row)}, nodes: nodes, memory: 1}
+		c := cluster{jobs: []*entry{entryWith(map[byte]string{'C': f[0], 'D': f[1], 'm': f[2]})}, asked: map[string]demand{"7": demanded(row)}, nodes: nodes, memory: 1}
 		s := c.state(time.Unix(1795917763, 0), "c")
 		c.widen(s.Jobs, 100)
 		if got := fmt.Sprint(s.Jobs[0].Procs, " ", s.Jobs[0].Memory*int64(s.Jobs[0].Procs)); got != parts[2] {

@@ -24,7 +24,8 @@ type entry struct {
 const queueColumns = "iPTCDmblVSQuafNrEhvqnxWe"
 
 // entryOf is the entry of a row with queueColumns.
-func entryOf(row []string) (e entry) {
+func entryOf(row []string) *entry {
+	e := new(entry)
 	for i, to := range [len(queueColumns)]*string{
 		&e.id, &e.partitions, &e.state, &e.cpus, &e.nodes, &e.memory, &e.gres, &e.limit, &e.submitted, &e.start, &e.priority, &e.user,
 		&e.account, &e.features, &e.nodeList, &e.reason, &e.dependency, &e.sharing, &e.reservation, &e.qos, &e.requested, &e.excluded, &e.licences, &e.end,
@@ -44,10 +45,10 @@ func (e *entry) alone() bool {
 }
 
 // entriesByJob are those of squeue by job.
-func entriesByJob(list []entry) map[string]*entry {
+func entriesByJob(list []*entry) map[string]*entry {
 	of := make(map[string]*entry, len(list))
-	for i := range list {
-		of[list[i].id] = &list[i]
+	for _, e := range list {
+		of[e.id] = e
 	}
 	return of
 }

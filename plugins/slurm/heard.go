@@ -17,27 +17,28 @@ const (
 // errTooMany is a cluster that has more than any has.
 var errTooMany = errors.New("the answer tells of more than any cluster has")
 
-// rows runs a command and hands over its lines of exactly n columns. A line with another
-// number is dropped: it was cut, or a name held a line break.
+// rows runs a command and hands over its lines of exactly n columns, all of them in the
+// same slice. A line with another number is dropped: it was cut, or a name held a line break.
 func (s *site) rows(ctx context.Context, sep string, n int, take func([]string) error, argv ...string) error {
+	f := make([]string, n)
 	return s.Lines(ctx, func(line string) error {
-		if f := fields(line, sep, n); f != nil {
+		if fields(f, line, sep) {
 			return take(f)
 		}
 		return nil
 	}, argv...)
 }
 
-// fields cuts a line into exactly n columns; nil if it has another number.
-func fields(line, sep string, n int) []string {
-	if strings.Count(line, sep) != n-1 {
-		return nil
+// fields cuts a line into as many columns as there is room for; false if it has another number.
+func fields(f []string, line, sep string) bool {
+	if strings.Count(line, sep) != len(f)-1 {
+		return false
 	}
-	f := strings.Split(line, sep)
 	for i := range f {
+		f[i], line, _ = strings.Cut(line, sep)
 		f[i] = strings.TrimSpace(f[i])
 	}
-	return f
+	return true
 }
 
 // records runs a command that shows things with "--oneliner".

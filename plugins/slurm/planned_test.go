@@ -43,7 +43,7 @@ func TestAsPlanned(t *testing.T) {
 		for k, v := range c.job {
 			fields[k] = v
 		}
-		x := cluster{jobs: []entry{*entryWith(fields)}}
+		x := cluster{jobs: []*entry{entryWith(fields)}}
 		for _, r := range records(c.parts) {
 			if r["NodeName"] != "" {
 				x.nodes = append(x.nodes, r)
@@ -108,6 +108,5 @@ func entryWith(fields map[byte]string) *entry {
 		}
 		row[i] = v
 	}
-	e := entryOf(row)
-	return &e
+	return entryOf(row)
 }

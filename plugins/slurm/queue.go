@@ -16,7 +16,7 @@ import (
 // cluster is what the commands say, before it is put into anybody's terms.
 type cluster struct {
 	nodes, parts, reserved []map[string]string
-	jobs                   []entry
+	jobs                   []*entry // of very many, few bytes are moved when the list grows
 	// How many tasks of an array may run at once, by its id: the "%2" of "1-6%2".
 	arrays   map[string]int
 	asked    map[string]demand // by job; of the waiting tasks of an array by its id
@@ -34,12 +34,12 @@ func (s *site) read(ctx context.Context) (c cluster, err error) {
 	if c, err = s.look(ctx); err != nil {
 		return c, err
 	}
-	if slices.ContainsFunc(c.jobs, func(e entry) bool { return e.alone() }) {
+	if slices.ContainsFunc(c.jobs, (*entry).alone) {
 		if c.names, err = jobNames(ctx, s); err != nil {
 			return c, err
 		}
 	}
-	if slices.ContainsFunc(c.jobs, func(e entry) bool { return e.waits() && len(list(e.licences)) > 0 }) {
+	if slices.ContainsFunc(c.jobs, func(e *entry) bool { return e.waits() && len(list(e.licences)) > 0 }) {
 		c.licences, err = licences(ctx, s)
 	}
 	return c, err
@@ -97,12 +97,12 @@ func (c cluster) state(now time.Time, name string) batch.State {
 	}
 	c.partsMemory()
 	on, gpus, suspends := maxOn, mostGPUs(state.Nodes), c.suspends()
-	for i := range c.jobs {
-		if j, ok := queuedJob(&c.jobs[i], on); ok {
+	for _, e := range c.jobs {
+		if j, ok := queuedJob(e, on); ok {
 			on -= len(j.Placed)
 			j.ArrayLimit = c.arrays[j.Array]
 			c.remember(&j, gpus)
-			c.jobs[i].lasts(&j, suspends)
+			e.lasts(&j, suspends)
 			state.Jobs = append(state.Jobs, j)
 		}
 	}
@@ -123,7 +123,7 @@ func (c cluster) state(now time.Time, name string) batch.State {
 // throttled finds the limit of arrays of which a single task is left, which squeue
 // prints without: where Slurm says that this task waits for the limit, as many run
 // as may.
-func throttled(jobs []batch.Job, entries []entry) {
+func throttled(jobs []batch.Job, entries []*entry) {
 	waits, running := map[string]bool{}, map[string]int{}
 	for _, e := range entries {
 		if array, _, ok := strings.Cut(e.id, "_"); ok && e.reason == "JobArrayTaskLimit" {

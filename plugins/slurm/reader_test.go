@@ -166,7 +166,7 @@ func TestSeveralReservations(t *testing.T) {
 	now := time.Unix(1795235401, 0)
 	c := cluster{reserved: records("ReservationName=over StartTime=1795230000 EndTime=1795235000 Nodes=n1 Users=u\nReservationName=late StartTime=1795239000 EndTime=1795249000 Nodes=n1 Users=u\nReservationName=soon StartTime=1795237000 EndTime=1795249000 Nodes=n1 Users=u\n")}
 	for names, want := range map[string]string{"late,soon,over": "soon", "soon,late": "soon", "late,over": "late", "late": "late", "gone,other": "gone,other"} {
-		c.jobs = []entry{*entryWith(map[byte]string{'v': names})}
+		c.jobs = []*entry{entryWith(map[byte]string{'v': names})}
 		if got := c.state(now, "c").Jobs[0].Reservation; got != want {
 			t.Errorf("%s: %q, want %q", names, got, want)
 		}
@@ -205,7 +205,7 @@ func TestThrottled(t *testing.T) {
 		jobs := []batch.Job{
 			{ID: "9_3", Array: "9"}, {ID: "9_1", Array: "9", Started: time.Unix(1, 0)}, {ID: "9_2", Array: "9", Started: time.Unix(1, 0)}, {ID: "7"},
 		}
-		throttled(jobs, []entry{{id: "9_3", reason: reason}, {id: "9_1", reason: "None"}, {id: "9_2", reason: "None"}, {id: "7", reason: reason}})
+		throttled(jobs, []*entry{{id: "9_3", reason: reason}, {id: "9_1", reason: "None"}, {id: "9_2", reason: "None"}, {id: "7", reason: reason}})
 		for i, j := range jobs {
 			if j.ArrayLimit != want && i < 3 || i == 3 && j.ArrayLimit != 0 {
 				t.Errorf("%s: %s has limit %d", reason, j.ID, j.ArrayLimit)

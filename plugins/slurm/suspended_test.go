@@ -63,7 +63,7 @@ func TestSuspendedByItself(t *testing.T) {
 	running := map[byte]string{'T': "SUSPENDED", 'C': "6", 'D': "1", 'N': "n2", 'S': "1795917703", 'e': "1795921303"}
 	wide := map[byte]string{'i': "8", 'T': "RUNNING", 'C': "8", 'D': "2", 'N': "n[1-2]", 'S': "1795917703", 'e': "1795921303"}
 	for mode, itself := range map[string]bool{"OFF": false, "": false, "REQUEUE": false, "SUSPEND": true, "GANG": true, "GANG,SUSPEND": true} {
-		c := cluster{jobs: []entry{*entryWith(running), *entryWith(wide)}, parts: records("PartitionName=short PreemptMode=" + mode),
+		c := cluster{jobs: []*entry{entryWith(running), entryWith(wide)}, parts: records("PartitionName=short PreemptMode=" + mode),
 			nodes: records("NodeName=n1 CPUTot=8 CPUAlloc=2 State=MIXED Partitions=short\nNodeName=n2 CPUTot=8 CPUAlloc=6 State=MIXED Partitions=short\n")}
 		s := c.state(now, "c")
 		if s.Jobs[0].Suspended == itself || s.Jobs[1].Suspended {

@@ -24,7 +24,7 @@ func rows(out, sep string, n int) [][]string {
 		if len(rs) == maxNodes {
 			break
 		}
-		if f := fields(strings.TrimRight(line, "\r\n"), sep, n); f != nil {
+		if f := make([]string, n); fields(f, strings.TrimRight(line, "\r\n"), sep) {
 			rs = append(rs, f)
 		}
 	}
