@@ -5,15 +5,15 @@
 #   up.sh [CE...]              all, or only the named (arex1 ... arex5; slurmce/up.sh names arex6, the tests that break one arex7)
 #   GRID_TESTBED_DIR           state, default /tmp/grid-testbed
 #   GRID_TESTBED_ARC_PORT      first port, default 24400
-#   GRID_TESTBED_ARC_INFO      seconds between infoprovider runs, default 15 (stock 60): LDAP knows of a CE, and of a
-#                              tag, after some four of them
+#   GRID_TESTBED_ARC_INFO      seconds between infoprovider runs, default 30 (stock 60; with 15 six CEs take a fifth of two
+#                              processors): LDAP knows of a CE, and of a tag, after some four of them
 #   GRID_TESTBED_ARC_SCAN      seconds between looks at fork jobs, default 1 (stock 10)
 #   GRID_TESTBED_ARC7=no       leave ARC 7 out; GRID_TESTBED_ARC7_SUITE: trixie (7.0), sid (newer)
 set -e
 . "$(dirname "$0")/common.sh"
 . "$HERE/conf.sh"
 . "$HERE/pki.sh"
-INFO=$((${GRID_TESTBED_ARC_INFO:-15} * 10)) # the option counts tenths
+INFO=$((${GRID_TESTBED_ARC_INFO:-30} * 10)) # the option counts tenths
 SCAN=${GRID_TESTBED_ARC_SCAN:-1}
 
 mkdir -p "$STATE/ce"; chmod 755 "${GRID_TESTBED_DIR:-/tmp/grid-testbed}" "$STATE" "$STATE/ce"
