@@ -1,7 +1,9 @@
 package scheduler
 
 import (
+	"context"
 	"database/sql"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -99,6 +101,11 @@ func TestPingTellsThatNobodyLeads(t *testing.T) {
 				}
 			}
 			told("no replica leads: jobs are taken")
+			gone, leave := context.WithCancel(t.Context())
+			leave()
+			if _, err := leaderless(gone, f.s); !errors.Is(err, context.Canceled) { // who has left is not looked for any longer
+				t.Errorf("nobody waits for the answer: %v", err)
+			}
 			l := f.led()
 			told("")
 			f.resigns(l)

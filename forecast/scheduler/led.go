@@ -23,7 +23,9 @@ func leaderless(ctx context.Context, s *Scheduler) (bool, error) {
 		if led || err != nil || time.Now().After(end) {
 			return !led, err
 		}
-		s.pause(ctx, changeover/10)
+		if !s.pause(ctx, changeover/10) {
+			return false, ctx.Err()
+		}
 	}
 }
 
