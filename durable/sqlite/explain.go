@@ -79,9 +79,9 @@ func Room(path string) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(make([]byte, page))
-	return errors.Join(err, f.Close())
+	err = os.Remove(f.Name()) // at once: one that is killed leaves nothing behind
+	_, full := f.Write(make([]byte, page))
+	return errors.Join(err, full, f.Close())
 }
 
 // Unwritable reports whether an error is that a database cannot be written where
