@@ -179,7 +179,7 @@ func TestStatesAreAssignedInOneFile(t *testing.T) {
 			switch n := n.(type) {
 			case *ast.AssignStmt:
 				for _, to := range n.Lhs {
-					if isState(to) && name == "life.go" {
+					if isState(to) && strings.HasPrefix(name, "life") {
 						found++
 					} else if isState(to) && !strings.Contains(exprOf(to), "Past") {
 						t.Errorf("%s assigns a state", fset.Position(n.Pos()))
@@ -198,7 +198,7 @@ func TestStatesAreAssignedInOneFile(t *testing.T) {
 		})
 	})
 	if found < 10 {
-		t.Errorf("%d assignments found in life.go: the test does not see them", found)
+		t.Errorf("%d assignments found in life*.go: the test does not see them", found)
 	}
 }
 
