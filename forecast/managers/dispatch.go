@@ -82,7 +82,7 @@ func (d *dispatch) start(j *Job) {
 func (d *dispatch) send(n Neighbour, j *Job) {
 	d.tables.links[n].count(&j.Need, d.rules.Mark == MarkAck && !j.Placed)
 	out := *j
-	out.Hops++
+	out.Hops = min(out.Hops+1, maxHops)
 	out.from, out.block = Here, false
 	d.out.Sends = append(d.out.Sends, Send{To: n, Message: Message{Job: &out}})
 }

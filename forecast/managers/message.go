@@ -100,6 +100,7 @@ func (o *Out) requestsLast(n int) {
 var (
 	errUnordered = errors.New("amounts out of order")
 	errShape     = errors.New("a tree beyond all bounds")
+	errName      = errors.New("a name in the tree that is no address")
 	errNoLink    = errors.New("message over a link that is not up")
 )
 
@@ -128,6 +129,9 @@ func (m *Message) Check() error {
 		if err := s.Check(); err != nil {
 			return &CheckError{err}
 		}
+		if slices.ContainsFunc(s, func(r Resources) bool { return len(r.Tags) > maxSystemTags }) {
+			return &CheckError{fmt.Errorf("more than %d bytes of tags of one system", maxSystemTags)}
+		}
 	}
 	if len(m.Rooms) > maxSet || len(m.Whole) > maxWhole { // of the latter every neighbour's are compared for each
 		return &CheckError{fmt.Errorf("more than %d amounts, or kinds of systems than %d", maxSet, maxWhole)}
@@ -139,8 +143,9 @@ func (m *Message) Check() error {
 }
 
 const (
-	maxSet  = 1 << 16 // amounts in a set
+	maxSet  = 1 << 15 // amounts in a set
 	maxTags = 4096    // bytes of a job's tags, which go along with it from manager to manager
+	maxHops = 1 << 30 // where counting ends
 )
 
 // Check finds passports that make no sense.
@@ -152,7 +157,7 @@ func (j *Job) Check() error {
 		return fmt.Errorf("job %q: needs no cpus", j.ID)
 	case len(j.Need.Tags) > maxTags:
 		return fmt.Errorf("job %.80q: %d bytes of tags: want %d at most", j.ID, len(j.Need.Tags), maxTags)
-	case j.Hops < 0 || j.Attempt < 0:
+	case j.Hops < 0 || j.Hops > maxHops || j.Attempt < 0:
 		return fmt.Errorf("job %q: hops %d, attempt %d", j.ID, j.Hops, j.Attempt)
 	}
 	return j.Need.Check()

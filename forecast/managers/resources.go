@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Resources is what a job needs of one system, or what a system has free.
@@ -89,10 +90,13 @@ func (r Resources) String() string {
 // Check finds amounts that make no sense.
 func (r Resources) Check() error {
 	if r.CPUs < 0 || r.GPUs < 0 || r.Memory < 0 || r.Wall < 0 || r.CPUs > 1<<30 || r.GPUs > 1<<30 || r.Memory > 1<<50 {
-		return fmt.Errorf("resources %v: an amount below nothing or beyond all bounds", r)
+		return fmt.Errorf("resources %.500v: an amount below nothing or beyond all bounds", r)
 	}
 	if r.Tags != "" && Tags(strings.Split(r.Tags, ",")...) != r.Tags {
-		return fmt.Errorf("resources %v: tags must be sorted and different", r)
+		return fmt.Errorf("resources %.500v: tags must be sorted and different", r)
+	}
+	if strings.ContainsFunc(r.Tags, unicode.IsControl) {
+		return fmt.Errorf("resources %.500q: tags with control characters", r)
 	}
 	return nil
 }

@@ -1,6 +1,9 @@
 package managers
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Shape is what a child knows of the tree above it, to find another place in it
 // when its parent is gone.
@@ -14,25 +17,37 @@ const (
 	maxPath      = 1000
 	maxPathBytes = 1 << 20
 	maxChildren  = 100_000
+	maxAllBytes  = 1 << 20 // of the names of children
 )
 
 // Check finds shapes beyond all bounds.
 func (s *Shape) Check() error {
-	if s != nil && (len(s.Path) == 0 || withinBounds(s.Path) < len(s.Path) || len(s.Children) > maxChildren) {
+	if s == nil {
+		return nil
+	}
+	if len(s.Path) == 0 || withinBounds(s.Path, maxPath, maxPathBytes) < len(s.Path) || len(s.Children) > maxChildren {
 		return errShape
+	}
+	if slices.ContainsFunc(s.Path, senseless) || slices.ContainsFunc(s.Children, senseless) {
+		return errName
 	}
 	return nil
 }
 
-// withinBounds is how many managers of a path, from its beginning, may be told.
-func withinBounds(path []string) int {
+// senseless says whether a name cannot be an address: what is written of it must not be longer than it is.
+func senseless(name string) bool {
+	return strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '"' || r == '\\' })
+}
+
+// withinBounds is how many managers of a list, from its beginning, may be told.
+func withinBounds(list []string, most, mostBytes int) int {
 	bytes := 0
-	for i, name := range path {
-		if bytes += len(name); i == maxPath || bytes > maxPathBytes {
+	for i, name := range list {
+		if bytes += len(name); i == most || bytes > mostBytes {
 			return i
 		}
 	}
-	return len(path)
+	return len(list)
 }
 
 // Candidates returns whom to ask for a place when the parent is gone, in order:
@@ -86,13 +101,14 @@ func (h *healing) below(t *tables) (s Shape) {
 	s.Path = []string{h.name}
 	if t.parent() != Here {
 		s.Path = append(s.Path, h.shape.Path...)
-		s.Path = s.Path[:withinBounds(s.Path)] // one that a parent made as long as may be is no child's trouble
+		s.Path = s.Path[:withinBounds(s.Path, maxPath, maxPathBytes)] // one that a parent made as long as may be is no child's trouble
 	}
 	for i := range t.links {
 		if t.links[i].up && t.links[i].role == Child && i < len(h.names) {
 			s.Children = append(s.Children, h.names[i])
 		}
 	}
+	s.Children = s.Children[:withinBounds(s.Children, maxChildren, maxAllBytes)]
 	return s
 }
 

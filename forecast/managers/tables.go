@@ -14,6 +14,7 @@ type tables struct {
 	coarse bool     // see Rules.Coarse
 	better bool     // there may be room now for jobs that found none
 	merged []holder // work space of descriptions
+	large  bool     // all that was merged may be more than a neighbour may be told
 	spare  []holder // another, for merging
 }
 
@@ -108,6 +109,7 @@ func (t *tables) merge() {
 			t.mergeIn(l.rooms, Neighbour(i))
 		}
 	}
+	t.weigh()
 }
 
 // mergeIn merges a neighbour's amounts into the table; both are in order.
@@ -134,12 +136,12 @@ func (t *tables) mergeIn(rooms Set, by Neighbour) {
 // sameAsTold says whether the description for a neighbour is the one sent last.
 func (t *tables) sameAsTold(n Neighbour, keep int) bool {
 	told := t.links[n].told
-	if keep > 0 {
+	if keep > 0 || t.large {
 		return told.Equal(t.describe(n, keep))
 	}
 	k := 0
-	for r := range t.seenFrom(n) {
-		if k >= len(told) || told[k] != *r {
+	for h := range t.seenFrom(n) {
+		if k >= len(told) || told[k] != h.amount {
 			return false
 		}
 		k++
@@ -150,18 +152,18 @@ func (t *tables) sameAsTold(n Neighbour, keep int) bool {
 // seenFrom goes over what a neighbour is told of the merged table: nothing of
 // what came from it (split horizon), and where descriptions are coarse of amounts
 // of nearly as many processors only the largest, where that has room for whatever has room in the others.
-func (t *tables) seenFrom(n Neighbour) iter.Seq[*Resources] {
-	return func(yield func(*Resources) bool) {
-		var last *Resources
+func (t *tables) seenFrom(n Neighbour) iter.Seq[*holder] {
+	return func(yield func(*holder) bool) {
+		var last *holder
 		for i := range t.merged {
 			h := &t.merged[i]
 			if h.by == n && !h.more {
 				continue
 			}
-			if last != nil && !(t.coarse && class(last.CPUs) == class(h.amount.CPUs) && h.amount.covers(last)) && !yield(last) {
+			if last != nil && !(t.coarse && class(last.amount.CPUs) == class(h.amount.CPUs) && h.amount.covers(&last.amount)) && !yield(last) {
 				return
 			}
-			last = &h.amount
+			last = h
 		}
 		if last != nil {
 			yield(last)
@@ -192,9 +194,14 @@ func class(cpus int) int {
 // describe returns the description for a neighbour, of the merged table.
 // Nothing of what came from it is in it (split horizon).
 func (t *tables) describe(n Neighbour, keep int) Set {
-	s := make(Set, 0, t.count(n))
-	for r := range t.seenFrom(n) {
-		s = append(s, *r)
+	var s Set
+	if t.large {
+		s = t.shared(n)
+	} else {
+		s = make(Set, 0, t.count(n))
+		for h := range t.seenFrom(n) {
+			s = append(s, h.amount)
+		}
 	}
 	if keep > 0 {
 		s = s.widest(keep)
@@ -218,5 +225,6 @@ func (t *tables) whole(n Neighbour) Set {
 			}
 		}
 	}
-	return s.widest(maxWhole)
+	s = s.widest(maxWhole)
+	return s.light(maxWholes)
 }
