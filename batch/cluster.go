@@ -130,7 +130,7 @@ func (s *State) byNode(p Policy) bool {
 
 // placed tells whether it matters to a job which nodes it gets.
 func (j *Job) placed() bool {
-	return (j.Nodes > 0 || j.MaxNodes > 0 || j.Each > 1) && j.Procs > 1 || j.Memory > 0 || j.Disk > 0 || j.GPUs > 0 || len(j.Features) > 0 || j.Exclusive || len(j.Within) > 0 || len(j.Without) > 0
+	return (j.Nodes > 0 || j.MaxNodes > 0 || j.Each > 1) && j.Procs > 1 || j.Core > 1 || j.Memory > 0 || j.Disk > 0 || j.GPUs > 0 || len(j.Features) > 0 || j.Exclusive || len(j.Within) > 0 || len(j.Without) > 0
 }
 
 // limit is the wall time planned with, in seconds.
@@ -222,7 +222,8 @@ func (c *cluster) array(j *Job) int {
 // wish is what decides a Need: equal wishes share one.
 type wish struct {
 	nodes, most     int
-	each, gpus      int
+	each, core      int
+	gpus            int
 	memory, disk    int64
 	keeps           int64
 	queue, features string
@@ -239,14 +240,14 @@ func (c *cluster) need(j *Job) *Need {
 		return nil
 	}
 	access := c.state.access(j, c.now)
-	w := wish{j.Nodes, j.MaxNodes, j.Each, j.GPUs, j.Memory, j.Disk, j.keeps(), j.Queue, strings.Join(j.Features, "\x00"), j.nodenames(), access, c.state.inside(j, access), j.Exclusive, j.Reservation != ""}
+	w := wish{j.Nodes, j.MaxNodes, j.Each, j.Core, j.GPUs, j.Memory, j.Disk, j.keeps(), j.Queue, strings.Join(j.Features, "\x00"), j.nodenames(), access, c.state.inside(j, access), j.Exclusive, j.Reservation != ""}
 	if len(j.Also) > 0 {
 		w.queue += "\x00" + strings.Join(j.Also, "\x00")
 	}
 	if n, ok := c.needs[w]; ok {
 		return n
 	}
-	n := &Need{Nodes: j.Nodes, Each: j.Each, Memory: w.memory, Keeps: w.keeps, Disk: j.Disk, GPUs: j.GPUs, Whole: j.Exclusive, id: len(c.needs) + 1, access: w.access}
+	n := &Need{Nodes: j.Nodes, Each: j.Each, Core: j.Core, Memory: w.memory, Keeps: w.keeps, Disk: j.Disk, GPUs: j.GPUs, Whole: j.Exclusive, id: len(c.needs) + 1, access: w.access}
 	q, _ := c.state.queue(j.Queue)
 	if n.MaxNodes = q.MaxNodes; j.MaxNodes > 0 && (n.MaxNodes == 0 || j.MaxNodes < n.MaxNodes) {
 		n.MaxNodes = j.MaxNodes

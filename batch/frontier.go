@@ -103,7 +103,7 @@ func (f *frontier) kinds() (list []*Need) {
 // weaker tells whether every place for a job that asks for o is one for a job of
 // the same size that asks for n; ample: whatever memory they ask for.
 func (n *Need) weaker(o *Need, ample bool) bool {
-	if n.Nodes != 0 && n.Nodes != o.Nodes || n.Memory > o.Memory && !ample || n.Disk > o.Disk || n.GPUs > o.GPUs || n.Each > 1 && n.Each != o.Each || n.Whole != o.Whole || n.MaxNodes != 0 && n.MaxNodes != o.MaxNodes ||
+	if n.Nodes != 0 && n.Nodes != o.Nodes || n.Memory > o.Memory && !ample || n.Disk > o.Disk || n.GPUs > o.GPUs || n.Each > 1 && n.Each != o.Each || n.Core > 1 && n.Core != o.Core || n.Whole != o.Whole || n.MaxNodes != 0 && n.MaxNodes != o.MaxNodes ||
 		n.access != o.access || n.from != o.from || n.to != o.to {
 		return false
 	}

@@ -78,6 +78,7 @@ func (s *slowNodes) free(n batch.Node, j batch.Job, at int64) int {
 		cpus = int(min(int64(cpus), memory/j.Memory))
 	}
 	cpus = max(cpus, 0)
+	cpus -= cpus % max(1, j.Core)
 	return cpus - cpus%max(1, j.Each)
 }
 
@@ -121,6 +122,9 @@ func (s *slowNodes) fit(j batch.Job, at int64) map[string]int {
 	for _, p := range parts {
 		if take := min(p.room, left); take > 0 {
 			left -= take
+			for j.Core > 0 && take%j.Core > 0 {
+				take++
+			}
 			if on[p.node.Name] = take; j.Exclusive {
 				on[p.node.Name] = p.node.CPUs
 			}
@@ -343,7 +347,7 @@ func TestNodeOracle(t *testing.T) {
 		}
 		for i := range s.Jobs {
 			if j := &s.Jobs[i]; seed%5 == 3 && i%2 == 0 {
-				j.Each = 2 + i%4/2
+				j.Each, j.Core = 2+i%4/2, i%6/2
 				j.Procs = j.Each * max(1, j.Nodes, (j.Procs+j.Each-1)/j.Each)
 			}
 		}

@@ -33,6 +33,7 @@ type Need struct {
 	// slurm alone; 0: any number.
 	MaxNodes int
 	Each     int      // processors of a node: a multiple of so many; 0: any
+	Core     int      // that nodes give together: what it has of a node is rounded up to a multiple; 0: one
 	Memory   int64    // MB per processor
 	Keeps    int64    // MB per node, of a suspended job, which has no processors
 	Disk     int64    // MB per node
@@ -242,8 +243,11 @@ func (p *nodePlan) parts(j *job, free *berths) (list []share, ok bool) {
 	for _, s := range list {
 		if s.procs = min(s.procs, left); s.procs > 0 {
 			left -= s.procs
-			if j.Need.Whole {
+			switch {
+			case j.Need.Whole:
 				s.procs = p.nodes[s.node].have.procs
+			case j.Need.Core > 1:
+				s.procs += (int32(j.Need.Core) - s.procs%int32(j.Need.Core)) % int32(j.Need.Core)
 			}
 			kept = append(kept, s)
 		}

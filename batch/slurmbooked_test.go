@@ -110,7 +110,7 @@ func (s *slowPass) beneath(node int, from, to int64, j *job) int32 {
 	if n.Whole && top != (amounts{}) || n.Disk > all.disk-top.disk || int32(n.GPUs) > all.gpus-top.gpus {
 		return 0
 	}
-	for most > 0 && (int64(most)*n.Memory > all.memory-top.memory || n.Each > 0 && int(most)%n.Each > 0) {
+	for left := most; most > 0 && (inCores(most, n) > left || int64(inCores(most, n))*n.Memory > all.memory-top.memory || n.Each > 0 && int(most)%n.Each > 0); {
 		most--
 	}
 	return max(0, most)

@@ -99,6 +99,7 @@ func tasks(rng *rand.Rand, jobs []Job) {
 		if j := &jobs[i]; j.Started.IsZero() && rng.IntN(2) == 0 {
 			j.Each = 1 + rng.IntN(3)
 			j.Procs = j.Each * max(1, j.Nodes, (j.Procs+j.Each-1)/j.Each)
+			j.Core = []int{0, 0, 2, 3}[i%4]
 		}
 	}
 }

@@ -75,10 +75,18 @@ func (s *slowPass) room(node int, at int64, n *Need) int32 {
 	if n.Whole && left != s.nodes[node] || n.Disk > left.disk || int32(n.GPUs) > left.gpus {
 		return 0
 	}
-	for most > 0 && (int64(most)*n.Memory > left.memory || n.Each > 0 && int(most)%n.Each > 0) {
+	for most > 0 && (inCores(most, n) > left.procs || int64(inCores(most, n))*n.Memory > left.memory || n.Each > 0 && int(most)%n.Each > 0) {
 		most--
 	}
 	return max(0, most)
+}
+
+// inCores is how many processors a job has of a node that is asked for so many: whole cores.
+func inCores(procs int32, n *Need) int32 {
+	for n.Core > 0 && int(procs)%n.Core > 0 {
+		procs++
+	}
+	return procs
 }
 
 // kept tells whether a place is on a node at some moment of [from, to).
@@ -108,7 +116,7 @@ func (s *slowPass) slowChoose(j *job, free []int32) []share {
 		list = slowWidest(free, int32(j.Procs), least, most, each)
 	}
 	for i := range list {
-		if j.Need.Whole {
+		if list[i].procs = inCores(list[i].procs, j.Need); j.Need.Whole {
 			list[i].procs = s.nodes[list[i].node].procs
 		}
 	}

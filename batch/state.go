@@ -54,7 +54,10 @@ type Job struct {
 	MaxNodes int
 	// Each is how many processors its tasks need on one node: it has at least so many on each
 	// of its nodes, and a multiple of it; 0: any number.
-	Each      int
+	Each int
+	// Core is how many processors nodes give it together, which its part of a node is rounded up to: the threads of
+	// a core, where nodes give away whole ones; 0: one.
+	Core      int
 	Memory    int64 // MB per processor; 0: not asked for
 	Disk      int64
 	GPUs      int

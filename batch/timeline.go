@@ -164,6 +164,9 @@ func (a *amounts) room(used amounts, n *Need) int32 {
 	if left := a.memory - used.memory; n.Memory > 0 && (n.Memory >= 1<<31 || int64(room)*n.Memory > left) {
 		room = int32(min(int64(room), max(0, left)/n.Memory))
 	}
+	if n.Core > 1 {
+		room -= room % int32(n.Core)
+	}
 	if n.Each > 1 {
 		room -= room % int32(n.Each)
 	}

@@ -35,7 +35,7 @@ func (t *twins) kind(n *Need) int {
 	}
 	if t.of[n.kind] == 0 {
 		i := slices.IndexFunc(t.needs, func(o *Need) bool {
-			return n.Disk == o.Disk && n.GPUs == o.GPUs && n.Each == o.Each && n.Whole == o.Whole && n.access == o.access && slices.Equal(n.serve, o.serve)
+			return n.Disk == o.Disk && n.GPUs == o.GPUs && n.Each == o.Each && n.Core == o.Core && n.Whole == o.Whole && n.access == o.access && slices.Equal(n.serve, o.serve)
 		})
 		if i < 0 && len(t.needs) < mostTwins {
 			i, t.needs = len(t.needs), append(t.needs, n)

@@ -15,7 +15,7 @@ import (
 // is not told of jobs and partitions that his groups keep him off.
 const tape = `#!/bin/sh
 case "${0##*/} $*" in
-*"show config"*|*"show licenses"*|*--all*) ;;
+*"show config"*|*"show licenses"*|*"show job"*|*--all*) ;;
 *) exit 0 ;;
 esac
 case "${0##*/} $*" in
@@ -28,6 +28,7 @@ case "${0##*/} $*" in
 *%%P*) cat "%[1]s/queue" ;;
 *%%i*%%j*) cat "%[1]s/names" ;;
 *"show config"*) cat "%[1]s/config" ;;
+*"show job"*) for id; do :; done; grep "JobId=$id " "%[1]s/job" ;;
 *) exit 1 ;;
 esac
 `
@@ -262,6 +263,65 @@ func TestWholeCores(t *testing.T) {
 		}
 		if j.ID == "262" && j.Memory*int64(j.Procs) != 600 {
 			t.Errorf("%d MB of each of %d", j.Memory, j.Procs)
+		}
+	}
+}
+
+// TestOddCores: of tasks of three processors, of which there are as many on a node as fit, each node's processors are
+// rounded up to whole cores (22.05, 24.11): two jobs -n3 -c3 have 6 and 4 of n1 and n2, 4 and 6 of n2 and n3, and leave
+// two on two of them for -n2. The third of these started 40 s later in both, when the first of the former had ended.
+func TestOddCores(t *testing.T) {
+	for _, dir := range []string{"testdata/odd", "testdata/odd24"} {
+		s := taped(t, dir)
+		_, starts := foretold(t, s)
+		want := map[string]int{"13": 0, "14": 0, "15": 0, "16": 0, "17": 600} // by their limits
+		for id, after := range want {
+			if got := starts[id] - starts["13"]; got != after {
+				t.Errorf("%s: %s starts %d s after 13, want %d", dir, id, got, after)
+			}
+		}
+	}
+}
+
+// TestMemoryBeside: processors that Slurm gives a job beside those that it asks for, with its GPUs or as other threads of
+// its cores, have memory where that is asked for by processor, which squeue does not always tell: what a 22.05 and a
+// 24.11 gave each job (processors, MB in all).
+func TestMemoryBeside(t *testing.T) {
+	want := []string{
+		"2 3000",  // -n1 --mem=3000
+		"2 6000",  // -n1 --mem-per-cpu=3000
+		"4 12000", // -N2 --mem-per-cpu=3000
+		"4 6000",  // -N2 --mem=3000
+		"2 4000",  // --array=1-2 -n1 --mem-per-cpu=2000
+		"3 300",   // --gres=gpu:1, of a partition with DefCpuPerGPU=3, and so the following
+		"3 1500",  // --gres=gpu:1 --mem-per-cpu=500
+		"6 3000",  // --gres=gpu:2 --mem-per-cpu=500
+		"3 1500",  // --gpus=1 --mem-per-cpu=500
+		"6 3000",  // --gpus=2 -n2 --mem-per-cpu=500
+		"4 2000",  // --gpus=2 -n2 -c2 --mem-per-cpu=500
+		"4 2000",  // --gres=gpu:1 -n4 -N1 --mem-per-cpu=500
+		"6 3000",  // --gres=gpu:1 -N2 --mem-per-cpu=500
+		"6 3000",  // --gpus-per-task=1 -n2 -N1 --mem-per-cpu=500
+		"3 500",   // --gres=gpu:1 --mem=500
+		"3 2100",  // --gres=gpu:1, of a partition with DefMemPerCPU=700, too
+		"6 4200",  // --gpus=2
+		"2 1400",  // --gpus=1 --cpus-per-gpu=2
+		"6 500",   // --gres=gpu:2 --mem=500
+	}
+	const first = 42
+	for _, dir := range []string{"testdata/ungiven", "testdata/ungiven24"} {
+		got := map[string]string{}
+		for _, j := range taped(t, dir).Jobs {
+			id, _, _ := strings.Cut(j.ID, "_")
+			got[id] = fmt.Sprint(j.Procs, " ", j.Memory*int64(j.Procs))
+		}
+		for i, w := range want {
+			var procs, mb, wantProcs, wantMB int
+			fmt.Sscan(got[fmt.Sprint(first+i)], &procs, &mb)
+			fmt.Sscan(w, &wantProcs, &wantMB)
+			if procs != wantProcs || mb > wantMB || mb <= wantMB-wantProcs { // whole MB of each processor
+				t.Errorf("%s: %d has %d processors, %d MB; want %s", dir, first+i, procs, mb, w)
+			}
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package slurm
 
 import (
-	"math"
 	"strings"
 
 	"gridbroker/batch"
@@ -42,10 +41,7 @@ func (c *cluster) widen(jobs []batch.Job, usual float64) {
 		if of < 2 || !j.Started.IsZero() || j.Exclusive {
 			continue
 		}
-		d, ok := c.asked[j.ID]
-		if !ok {
-			d = c.asked[j.Array]
-		}
+		_, d, _ := c.demandOf(j.ID)
 		all := max(int64(d.memory), j.Memory*int64(j.Procs))
 		d.widen(j, of)
 		if j.Memory > 0 && (d.threads || !d.byProcessor(said[j.ID], usual)) {
@@ -68,16 +64,7 @@ func (d *demand) widen(j *batch.Job, of int) {
 	case each == 1 || each*max(1, j.Nodes) == j.Procs:
 		j.Each = whole(each)
 		j.Procs = max(whole(j.Procs), j.Each*j.Nodes)
+	default: // how many tasks are together on a node, and share cores, comes out when it gets its nodes
+		j.Core = of
 	}
-}
-
-// byProcessor tells whether a job asks for so much memory with each processor, those of its cores included, rather than
-// on each node. Where it has one processor on each node squeue tells both alike: by processor where that is usual.
-func (d *demand) byProcessor(e *entry, usual float64) bool {
-	if e == nil {
-		return false
-	}
-	mb, told, ok := megabytes(e.memory)
-	cpus := float64(atoi(e.cpus))
-	return ok && (told || math.Abs(d.memory-mb*cpus) <= d.memory/100 && (int(cpus) != d.nodes || mb == usual))
 }

@@ -23,6 +23,7 @@ type demand struct {
 	types   []string      // of them, as features
 	perGPU  int           // processors with each of them; 0: not told
 	ofGPU   float64       // MB with each of them
+	with    with          // what memory is asked with
 	bound   bool          // its nodes must be neighbours
 	threads bool          // each of its processors is a core's
 	apiece  bool          // each of its tasks has its cores for itself
@@ -129,7 +130,7 @@ func mostGPUs(nodes []batch.Node) (most int) {
 
 // remember gives a job what is known of its demand, where nodes have so many GPUs at most. GPUs
 // of the whole job are parted evenly: on the nodes that it asks for or has, else on as few as can be.
-func (c *cluster) remember(j *batch.Job, most int) {
+func (c *cluster) remember(j *batch.Job, e *entry, most int) {
 	waits := j.Started.IsZero()
 	d, ok := c.asked[j.ID]
 	if !ok && waits {
@@ -153,7 +154,12 @@ func (c *cluster) remember(j *batch.Job, most int) {
 	if waits {
 		each := d.onEach(j)
 		if beside := j.GPUs * d.perGPU; beside > each {
-			each, procs = beside, max(j.Procs, beside*max(1, j.Nodes))
+			if each = beside; j.Nodes == 1 {
+				each = max(each, j.Procs) // so many at least, not a multiple
+			}
+			if !d.byProcessor(e, 0) {
+				procs = max(j.Procs, beside*max(1, j.Nodes))
+			}
 		}
 		if each > 1 {
 			j.Each = each

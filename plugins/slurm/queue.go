@@ -101,7 +101,7 @@ func (c cluster) state(now time.Time, name string) batch.State {
 		if j, ok := queuedJob(e, on); ok {
 			on -= len(j.Placed)
 			j.ArrayLimit = c.arrays[j.Array]
-			c.remember(&j, gpus)
+			c.remember(&j, e, gpus)
 			e.lasts(&j, suspends)
 			state.Jobs = append(state.Jobs, j)
 		}

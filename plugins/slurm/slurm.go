@@ -119,6 +119,7 @@ type Queue struct {
 	cores  atomic.Pointer[float64]         // it is known to give jobs whole cores, and so much memory with each processor
 	barred atomic.Pointer[map[string]bool] // partitions that let none of the account's jobs in; nil: not known
 	parts  parts
+	memory memories
 	who    account
 }
 
@@ -138,8 +139,10 @@ func (q *Queue) Queue(ctx context.Context) (batch.State, error) {
 	if err != nil {
 		return batch.State{}, err
 	}
+	usual := q.cores.Load()
+	q.memory.learn(ctx, q.site, &c, usual != nil)
 	s := c.state(q.site.Options.Now(), q.site.URL)
-	if usual := q.cores.Load(); usual != nil {
+	if usual != nil {
 		c.widen(s.Jobs, *usual)
 	}
 	if barred := q.barred.Load(); barred != nil {

@@ -88,7 +88,7 @@ func TestTasksStayWhole(t *testing.T) {
 	d := demanded([]string{"cpu=3,mem=501M,node=1,billing=3 ", "1 ", "1 ", "1 ", "N/A ", "N/A ", "1 ", "0 ", "(null) ", "0:00 ", "N/A ", "N/A ", "N/A ", "0 ", "* ", "N/A "})
 	c := cluster{asked: map[string]demand{"1": d}}
 	j := batch.Job{ID: "1", Procs: 3, Nodes: 2, Memory: 167}
-	if c.remember(&j, 0); j.Each != 3 || j.Nodes != 0 {
+	if c.remember(&j, nil, 0); j.Each != 3 || j.Nodes != 0 {
 		t.Errorf("%+v", j)
 	}
 }
