@@ -20,7 +20,7 @@ const (
 	// at once must not hold the next one up for as long as a job that runs for hours may.
 	afterSending = 400 * time.Millisecond
 	// seldom is how many times as long as a look the pause after it is at least: as long as it when jobs were
-	// just sent, and once longer with each look after which none were.
+	// just sent, or half of those that were out have ended, and once longer with each other look.
 	seldom = 5
 )
 
@@ -34,7 +34,7 @@ type Waiting struct {
 	// Pause is the longest time between looks; 0: ten seconds. The first
 	// looks are closer together.
 	Pause time.Duration
-	// First is the first pause; they grow from there, and are never shorter than five times what the last look took.
+	// First is the first pause; they grow from there, and are never shorter than five times what a look takes, but after news.
 	// 0: 200 ms.
 	First time.Duration
 	// Patience is for how long a job that nothing takes now, but perhaps
@@ -71,7 +71,7 @@ func (c *Controller) Wait(ctx context.Context, os []*Outcome, w Waiting) error {
 		if err != nil || ended {
 			return err
 		}
-		if f.sent {
+		if f.sent || f.halved {
 			pause, f.idle = min(pause, afterSending), 0 // what comes next may be due soon
 		}
 		f.idle = min(f.idle+1, seldom)
@@ -98,8 +98,9 @@ type following struct {
 	jobs     []*Outcome
 	patience time.Duration
 	sent     bool          // by the last look
-	idle     int           // looks since jobs were sent, at most seldom
-	took     time.Duration // that the last look took, what was sent then apart
+	halved   bool          // the last look found at least as many jobs ended as were left: the others may end as soon
+	idle     int           // looks since either, at most seldom
+	took     time.Duration // that a look takes, what is sent then apart: half of it the last one, half those before
 }
 
 // step looks once and does what is due. It reports whether all jobs have ended.
@@ -107,11 +108,13 @@ func (f *following) step(ctx context.Context) (bool, error) {
 	if err := f.arrive(); err != nil {
 		return false, err
 	}
-	began := f.now()
+	began, out := f.now(), f.out()
 	if err := f.Refresh(ctx, f.here()); err != nil {
 		return false, err
 	}
-	f.took = f.now().Sub(began)
+	f.took = (f.took + f.now().Sub(began)) / 2 // one that found the batch system busy with what was sent is no measure
+	left := f.out()
+	f.halved = left > 0 && out-left >= left
 	if err := turnOf(ctx, f); err != nil {
 		return false, err
 	}
@@ -150,6 +153,16 @@ func (f *following) step(ctx context.Context) (bool, error) {
 		}
 	}
 	return true, nil
+}
+
+// out counts the jobs that were sent and are not known to have ended.
+func (f *following) out() (n int) {
+	for _, o := range f.jobs {
+		if !o.Final() && o.Handle.ID != "" {
+			n++
+		}
+	}
+	return n
 }
 
 // turnOf does what the jobs' states ask for before any is sent.

@@ -48,7 +48,21 @@ func (f *Field) near() float64 {
 	if f.policy.Name != Hybrid || f.ranks {
 		return 0
 	}
-	return clamp(f.scene.runTime/60, 0, f.policy.Model.Near.Seconds())
+	return clamp(f.runs()/60, 0, f.policy.Model.Near.Seconds())
+}
+
+// runs is how long the job runs, in seconds: as such jobs did where they ran longest, else as it asks for.
+func (f *Field) runs() float64 {
+	longest, known := 0.0, false
+	for i := range f.entries {
+		if c := f.entries[i].base; c.measured() {
+			longest, known = max(longest, c.History.RunTime.V.Seconds()), true
+		}
+	}
+	if known {
+		return longest
+	}
+	return f.scene.runTime
 }
 
 func (f *Field) fuzzyKeys(ks []key) {
