@@ -108,12 +108,12 @@ func (f *following) step(ctx context.Context) (bool, error) {
 	if err := f.arrive(); err != nil {
 		return false, err
 	}
-	began, out := f.now(), f.out()
+	began, out := f.now(), outOf(f.jobs)
 	if err := f.Refresh(ctx, f.here()); err != nil {
 		return false, err
 	}
 	f.took = (f.took + f.now().Sub(began)) / 2 // one that found the batch system busy with what was sent is no measure
-	left := f.out()
+	left := outOf(f.jobs)
 	f.halved = left > 0 && out-left >= left
 	if err := turnOf(ctx, f); err != nil {
 		return false, err
@@ -155,9 +155,9 @@ func (f *following) step(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// out counts the jobs that were sent and are not known to have ended.
-func (f *following) out() (n int) {
-	for _, o := range f.jobs {
+// outOf counts the jobs that were sent and are not known to have ended.
+func outOf(os []*Outcome) (n int) {
+	for _, o := range os {
 		if !o.Final() && o.Handle.ID != "" {
 			n++
 		}
