@@ -58,6 +58,8 @@ func TestQueue(t *testing.T) {
 		{"arguments = $(x) $(Step)\nqueue 2 x in (a b)", "a 0|a 1|b 0|b 1"},
 		{"arguments = $(x)-$(y)\nqueue x,y from (\n 1 2\n# no\n 3, 4 5\n)", "1-2|3-4 5"},
 		{"arguments = $(x) $(y) $(Row)\nqueue x,y from (\n 1 2\n# no\n\n 3 4\n)", "1 2 0|1|3 4 2"}, // an empty line is a row
+		// What ends a value: as condor_submit 23.9 has it.
+		{"arguments = $(x)-$(y)-$(z)\nqueue x,y,z from (\na,,c\n,a,b\na , b , c\na b ,c\na, b, c,\na,\tb\na\n  a  b  c d\n)", "a--c|-a-b|a--b , c|a-b-,c|a-b-c,|a-b-|a--|a-b-c d"},
 		{"arguments = $(x)\nqueue x in (\n 1\n\n 3\n)", "1|3"},
 		{"arguments = $(Process)\nqueue 1 + 1", "0|1"},
 		{"arguments = $(Process)\nqueue (3 - 1)", "0|1"},
@@ -658,5 +660,20 @@ func TestTextsThatIncludeEachOther(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestGapInARow: a row of queue that leaves a variable empty before one with a value is told of, others are not.
+func TestGapInARow(t *testing.T) {
+	for row, want := range map[string]string{"a , b, c": `row 0 of queue, "a , b, c", leaves y empty`, "a,,c": "leaves y empty", ",b,c": "leaves x empty",
+		"a, b, c": "", "a b": "", "a": ""} {
+		told := ""
+		src := "executable = a\ntransfer_executable = false\narguments = $(x) $(y) $(z)\nqueue x,y,z from (\n" + row + "\n)"
+		if _, err := condor.Read("t.sub", []byte(src), near(), func(d *classad.Diagnostic) { told += d.Error() }); err != nil {
+			t.Errorf("%s: %v", row, err)
+		}
+		if (told == "") != (want == "") || !strings.Contains(told, want) {
+			t.Errorf("%s: told %q, want %q", row, told, want)
+		}
 	}
 }
