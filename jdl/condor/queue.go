@@ -3,6 +3,7 @@ package condor
 import (
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -52,11 +53,20 @@ func (p *parser) queue(text string, number int) {
 		values := []string{item}
 		if how == "from" {
 			values = cells(item, len(names))
+			p.tellGap(number, row, item, names, values)
 		}
 		for len(values) < len(names) {
 			values = append(values, "")
 		}
 		p.add(sheet, count, names, append(values, strconv.Itoa(row)), number)
+	}
+}
+
+// tellGap tells that a row leaves a variable empty that is not one of the last, as condor_submit does: a comma with blanks
+// before it parts two values there.
+func (p *parser) tellGap(number, row int, item string, names, values []string) {
+	if i := slices.Index(values, ""); i >= 0 && strings.Join(values[i:], "") != "" {
+		p.tell(number, "row %d of queue, %q, leaves %s empty, as for HTCondor (blanks before a comma part values, too)", row, item, names[i])
 	}
 }
 
@@ -311,22 +321,20 @@ func (p *parser) items(how, first string, number int) []string {
 	}
 }
 
-// cells are the values of a row: they end at a blank or comma, the last takes
-// the rest.
+// cells are the values of a row: one ends at a blank or at a comma, of which that and the blanks behind it are left
+// out, the last takes the rest. So the second of "a , b" is empty where there are three, as it is for condor_submit.
 func cells(row string, n int) []string {
-	out := make([]string, 0, n)
-	for len(out) < n-1 {
-		row = strings.TrimLeft(row, " \t,")
+	out := make([]string, n)
+	row = strings.TrimSpace(row)
+	for k := range n - 1 {
 		i := strings.IndexAny(row, " \t,")
 		if i < 0 {
-			break
+			out[k] = row
+			return out
 		}
-		out, row = append(out, row[:i]), row[i:]
+		out[k], row = row[:i], strings.TrimLeft(row[i+1:], " \t")
 	}
-	out = append(out, strings.Trim(row, " \t,"))
-	for len(out) < n {
-		out = append(out, "")
-	}
+	out[n-1] = row
 	return out
 }
 
