@@ -183,6 +183,9 @@ type Pong struct {
 	Hinders   []string      `json:"hinders"` // what would keep all jobs of ours there from being begun
 	Said      string        `json:"said"`    // the endpoint's own words when not let in
 	Latency   time.Duration `json:"latency"`
+	// ClockAhead is by how much this machine's clock is ahead of the endpoint's, negative: behind; 0 where they agree within
+	// credential.ClockNoted, or that is not known.
+	ClockAhead time.Duration `json:"clock_ahead"`
 }
 
 // Progress is told of long work. Implementations are safe for concurrent use.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gridbroker/credential"
 	"gridbroker/plugins"
 )
 
@@ -25,6 +26,7 @@ type pong struct {
 	Hinders   []string `json:"hinders,omitempty"` // what would keep all jobs of ours there from being begun
 	Said      string   `json:"said,omitempty"`    // the service's words when it does not
 	Seconds   float64  `json:"latency_seconds,omitempty"`
+	Ahead     float64  `json:"clock_ahead_seconds,omitempty"` // this machine's clock of the service's, negative: behind; none: they agree within 30 s, or it is not known
 	Error     string   `json:"error,omitempty"`
 	err       error
 }
@@ -130,7 +132,7 @@ func pingOne(ctx context.Context, d *deps, reg *plugins.Registry, url string) po
 		got.Said = fmt.Sprintf("no credential was shown: %s [%s], mend: %s", f.What, f.ID, f.Mend)
 	}
 	return pong{URL: url, Up: true, Interface: got.Interface, Versions: got.Versions, Identity: got.Identity,
-		LetIn: got.LetIn, Rights: got.Rights, Leads: got.Leads, Hinders: got.Hinders, Said: got.Said, Seconds: got.Latency.Seconds()}
+		LetIn: got.LetIn, Rights: got.Rights, Leads: got.Leads, Hinders: got.Hinders, Said: got.Said, Seconds: got.Latency.Seconds(), Ahead: got.ClockAhead.Round(time.Second).Seconds()}
 }
 
 // pingerFor chooses by the URL's scheme.
@@ -170,6 +172,10 @@ func printPong(d *deps, p pong) {
 		leads = ", leads"
 	}
 	say(d, out, "%s\n  up: %s, answered in %.0f ms%s\n", p.URL, speaks, p.Seconds*1000, leads)
+	if p.Ahead != 0 {
+		way := map[bool]string{true: "ahead of", false: "behind"}[p.Ahead > 0]
+		say(d, out, "  this machine's clock is %s %s the service's\n", credential.Span(time.Duration(p.Ahead)*time.Second), way)
+	}
 	who := ""
 	if p.Identity != "" {
 		who = " as " + p.Identity

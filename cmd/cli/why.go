@@ -96,7 +96,7 @@ func reasons(d *deps, s *session, o *jobs.Outcome, told bool) []string {
 	case o.State == plugins.Submitting && s.jobs.Store.Alive(o.Owner):
 		add("It is being sent to %s since %s, with its input files.", o.At, ago(d, o.Sent))
 	case o.State == plugins.Submitting:
-		add("A request for it went to %s %s, and no answer came: nobody knows yet whether it arrived.", o.At, ago(d, o.Sent)+" ago")
+		add("A request for it went to %s %s, and no answer came: nobody knows yet whether it arrived.", o.At, wentAt(d, o.Sent))
 		add("It is looked up there until that is sure, and sent nowhere else meanwhile: %s.", typed("status", o.ID))
 	case o.Final():
 		out = append(out, whyEnded(d, o)...)
@@ -224,10 +224,18 @@ func whenText(d *deps, t time.Time) string {
 	return "at the next look"
 }
 
+// wentAt is how long ago something was done; where that would be in the future the clock was ahead then, or is behind now.
+func wentAt(d *deps, t time.Time) string {
+	if ahead := t.Sub(d.env.Now()); ahead >= time.Second {
+		return fmt.Sprintf("(by the clock of then in %s: this machine's clock was ahead, or is behind now)", span(ahead))
+	}
+	return ago(d, t) + " ago"
+}
+
 // whyThere tells of a job that a computing element has; told: why it is as it is there is said elsewhere.
 func whyThere(d *deps, o *jobs.Outcome, told bool) []string {
 	var out []string
-	chosen := fmt.Sprintf("It went to %s %s ago", firstOf(o.At, o.Resource), ago(d, o.Sent))
+	chosen := fmt.Sprintf("It went to %s %s", firstOf(o.At, o.Resource), wentAt(d, o.Sent))
 	if len(o.Choices) > 0 {
 		next := o.Choices[0]
 		chosen += fmt.Sprintf(", since it was expected to be done there first (next best: %s", firstOf(next.At, next.Resource))

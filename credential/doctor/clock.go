@@ -3,7 +3,6 @@ package doctor
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -13,20 +12,6 @@ import (
 	"gridbroker/credential"
 )
 
-// Neither certificates nor tokens bear clocks that differ; but proxies made
-// here begin 5 minutes in the past, so that up to there most things work.
-const (
-	skewNoted  = 30 * time.Second
-	skewBreaks = 5 * time.Minute
-)
-
-// span is what is known of how far this machine's clock is ahead of a
-// server's; negative: behind.
-type span struct {
-	from, to time.Duration
-	how      string // what the server's clock was read from
-}
-
 // clock compares this machine's clock with the server's.
 func (d Doctor) clock(ctx context.Context, u *url.URL, set *credential.Set, plain answer) []credential.Finding {
 	s, why := d.skew(ctx, u, set, plain)
@@ -34,13 +19,13 @@ func (d Doctor) clock(ctx context.Context, u *url.URL, set *credential.Set, plai
 		return []credential.Finding{{ID: "clock.unknown", Severity: credential.Note, Subject: u.Host, What: "the clocks could not be compared", Why: why,
 			Mend: "compare them by hand: date -u here and there"}}
 	}
-	return []credential.Finding{s.finding(u.Host)}
+	return []credential.Finding{*s.Finding(u.Host)}
 }
 
 // skew measures in the best way that this server allows.
-func (d Doctor) skew(ctx context.Context, u *url.URL, set *credential.Set, plain answer) (s *span, why string) {
+func (d Doctor) skew(ctx context.Context, u *url.URL, set *credential.Set, plain answer) (s *credential.Clocks, why string) {
 	if !plain.date.IsZero() {
-		return byDate(plain), ""
+		return credential.ClocksByDate(plain.date, plain.at, plain.took), ""
 	}
 	if x := set.X509; x != nil && x.Valid(d.Env.Now()) == nil {
 		if s := (prober{d, set, u}).measure(ctx); s != nil {
@@ -52,44 +37,11 @@ func (d Doctor) skew(ctx context.Context, u *url.URL, set *credential.Set, plain
 		at, err := d.created(ctx, set.Dialer(x).HTTPClient(d.timeout()), u)
 		if err == nil {
 			late := d.Env.Now().Sub(at)
-			return &span{late - infoAge, late, "the date of its information, which may be that old"}, ""
+			return &credential.Clocks{From: late - infoAge, To: late, How: "the date of its information, which may be that old"}, ""
 		}
 		why = "its answers bear no date, and its information could not be read: " + cause(err)
 	}
 	return nil, why
-}
-
-// byDate goes by the header Date, which is in whole seconds.
-func byDate(a answer) *span {
-	late := a.at.Sub(a.date)
-	return &span{late - a.took - time.Second, late, "the date of its answer"}
-}
-
-func (s *span) finding(host string) credential.Finding {
-	f := credential.Finding{ID: "clock.ok", Severity: credential.OK, Subject: host, What: "the clocks agree within " + credential.Span(max(s.from.Abs(), s.to.Abs(), time.Second)),
-		Why: fmt.Sprintf("going by %s; up to %s are passed over", s.how, credential.Span(skewNoted))}
-	least, most, way := s.from, s.to, "ahead of"
-	if s.to < 0 {
-		least, most, way = -s.to, -s.from, "behind"
-	}
-	if least < skewNoted { // so much at least is certain
-		if s.to-s.from > 2*skewNoted {
-			f.What = "the clocks differ by less than " + credential.Span(max(s.from.Abs(), s.to.Abs()))
-		}
-		return f
-	}
-	f.ID, f.Severity = "clock.skew", credential.Warning
-	if most > skewBreaks {
-		f.Severity = credential.Problem
-	}
-	amount := credential.Span(least)
-	if more := credential.Span(most); more != amount {
-		amount += " to " + more
-	}
-	f.What = fmt.Sprintf("this machine's clock is %s %s the server's", amount, way)
-	f.Why = "going by " + s.how + "; tokens and proxies are taken for expired or not yet valid"
-	f.Mend = "set the clock by NTP (timedatectl set-ntp true); if it is right, tell the site"
-	return f
 }
 
 // prober reads a server's clock from which proxies it takes: A-REX sends no
@@ -104,24 +56,24 @@ type prober struct {
 const reach = 72 * time.Hour
 
 // measure returns nil when the server's answers tell nothing about its clock.
-func (p prober) measure(ctx context.Context) *span {
+func (p prober) measure(ctx context.Context) *credential.Clocks {
 	const how = "which short-lived proxies it takes"
-	near, err := p.takes(ctx, -skewNoted, skewNoted)
+	near, err := p.takes(ctx, -credential.ClockNoted, credential.ClockNoted)
 	if err != nil {
 		return nil
 	}
 	if near {
-		if any, err := p.takes(ctx, 2*skewNoted, 10*skewNoted); any || err != nil {
+		if any, err := p.takes(ctx, 2*credential.ClockNoted, 10*credential.ClockNoted); any || err != nil {
 			return nil // it takes proxies of any time, or failed
 		}
-		return &span{-skewNoted, skewNoted, how}
+		return &credential.Clocks{From: -credential.ClockNoted, To: credential.ClockNoted, How: how}
 	}
-	for most := 2 * skewNoted; most <= reach && ctx.Err() == nil; most *= 2 {
+	for most := 2 * credential.ClockNoted; most <= reach && ctx.Err() == nil; most *= 2 {
 		if ok, err := p.takes(ctx, -most, -most/2); ok && err == nil {
-			return &span{most / 2, most, how}
+			return &credential.Clocks{From: most / 2, To: most, How: how}
 		}
 		if ok, err := p.takes(ctx, most/2, most); ok && err == nil {
-			return &span{-most, -most / 2, how}
+			return &credential.Clocks{From: -most, To: -most / 2, How: how}
 		}
 	}
 	return nil
@@ -185,7 +137,7 @@ func localClock(now time.Time, set *credential.Set) []credential.Finding {
 	if t := set.Token; t != nil && t.Issued().After(at) {
 		at, file = t.Issued(), t.Source()
 	}
-	if at.Sub(now) <= skewNoted {
+	if at.Sub(now) <= credential.ClockNoted {
 		return nil
 	}
 	return []credential.Finding{{ID: "clock.behind", Severity: credential.Problem, Subject: file, What: "this machine's clock is behind by " + credential.Span(at.Sub(now)) + " at least",

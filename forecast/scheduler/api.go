@@ -157,7 +157,7 @@ func (a *API) admit(next http.Handler, w http.ResponseWriter, r *http.Request) {
 		a.Log.Info("taken for a member of no VO", "subject", subject, "why", p.Doubt)
 	}
 	noteStranger(a, r, err)
-	why := refusal(r, err, time.Now())
+	why := refusal(r, err, a.S.now())
 	if err != nil && r.Method != http.MethodGet && r.Method != http.MethodHead { // what strangers send is not read
 		http.Error(w, why.Error(), codeOf(why))
 		return

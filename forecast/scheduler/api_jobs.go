@@ -25,6 +25,7 @@ type Pong struct {
 	LetIn     bool     `json:"let_in"`
 	Leads     bool     `json:"leads" doc:"this replica plans"`
 	Hinders   []string `json:"hinders,omitempty" doc:"what keeps all jobs that you hand in now from being begun"`
+	Said      string   `json:"said,omitempty" doc:"why you are not let in"`
 }
 
 type pongOut struct{ Body Pong }
@@ -36,6 +37,9 @@ func (a *API) ping(ctx context.Context, _ *struct{}) (*pongOut, error) {
 	p, err := person(ctx)
 	pong := Pong{Interface: "org.gridbroker.scheduler", Versions: []string{"1"}, Subject: p.Subject, Admin: p.Admin, Sites: p.Sites, LetIn: err == nil, Leads: a.S.Leads()}
 	if err != nil { // a stranger, for whom nothing is looked up
+		if why := err.Error(); why != ErrStranger.Error() {
+			pong.Said = why
+		}
 		return &pongOut{pong}, nil
 	}
 	asking, cancel := context.WithTimeout(ctx, pingTime)

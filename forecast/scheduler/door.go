@@ -100,8 +100,12 @@ func refusal(r *http.Request, err error, now time.Time) error {
 		return &silentIssuerError{issuer: e.issuer}
 	}
 	if err != nil && r.TLS != nil && len(r.TLS.PeerCertificates) > 0 && r.Header.Get("Authorization") == "" {
-		if until := r.TLS.PeerCertificates[0].NotAfter; until.Before(now) {
-			return fmt.Errorf(again, "the certificate or proxy", until.UTC().Format(time.RFC3339))
+		shown := r.TLS.PeerCertificates[0]
+		if shown.NotAfter.Before(now) {
+			return fmt.Errorf(again, "the certificate or proxy", shown.NotAfter.UTC().Format(time.RFC3339))
+		}
+		if early := shown.NotBefore.Sub(now); early > 0 {
+			return fmt.Errorf("the certificate or proxy that you showed is not valid for another %s by this scheduler's clock: compare the clocks (grid auth doctor), and make it anew", credential.Span(early))
 		}
 	}
 	return ErrStranger

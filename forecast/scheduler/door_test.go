@@ -217,6 +217,10 @@ func TestDoorKnowsCertificates(t *testing.T) {
 	} {
 		got := f.ping(f.client(c.x), "")
 		got.Interface, got.Versions = "", nil
+		if told := strings.Contains(got.Said, "ran out at"); told != (c.name == "expired proxy") {
+			t.Errorf("%s: it says %q", c.name, got.Said)
+		}
+		got.Said = ""
 		if c.want.LetIn { // of a scheduler without agents
 			c.want.Hinders = []string{"no replica leads: jobs are taken, and are booked and sent when one does; what runs goes on", "no cluster has been heard of: their agents are missing"}
 		}

@@ -111,6 +111,7 @@ type client struct {
 	set      *credential.Set
 	asked    time.Time // when it was last looked whether there is a newer one
 	turning  turning
+	clock    timepiece
 }
 
 // plain tells that nobody has shown who is at the other end, only that it is on
@@ -185,7 +186,7 @@ func (b *Backend) client(raw string) (*client, error) {
 		had.asked = now
 		return had, nil
 	}
-	c := &client{replicas: &plugins.Replicas{Bases: bases}, endpoint: endpoint, set: set, asked: now}
+	c := &client{replicas: &plugins.Replicas{Bases: bases}, endpoint: endpoint, set: set, asked: now, clock: timepiece{now: b.conf.Now}}
 	if len(bases) > 1 {
 		c.turning = turningOf(&b.conf, endpoint)
 	}

@@ -117,8 +117,10 @@ func (c *client) ask(ctx context.Context, base string, q question) ([]byte, erro
 	if t := c.token(base); t != nil {
 		req.Header.Set("Authorization", "Bearer "+t.Raw())
 	}
+	began := time.Now()
 	resp, text, err := c.heard(req, q)
 	if err == nil {
+		c.clock.compare(resp, time.Since(began))
 		return text, c.verdict(q.op, resp, text)
 	}
 	kind := plugins.Unavailable
@@ -256,6 +258,13 @@ func (c *client) verdict(op string, resp *http.Response, text []byte) error {
 		e.Kind, e.RetryIn = plugins.Unavailable, max(time.Second, plugins.RetryAfter(resp.Header, time.Second))
 	case http.StatusInternalServerError, http.StatusBadGateway, http.StatusGatewayTimeout:
 		e.Kind = plugins.Uncertain
+	case http.StatusUnprocessableEntity:
+		if op == "delegate" {
+			c.clock.blame(e)
+		}
+	}
+	if resp.StatusCode == http.StatusUnauthorized {
+		c.clock.blame(e)
 	}
 	return e
 }

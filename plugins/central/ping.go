@@ -1,6 +1,7 @@
 package central
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -34,6 +35,7 @@ func (b *Backend) Ping(ctx context.Context, endpoint string) (plugins.Pong, erro
 		Sites     []string `json:"sites"`
 		Leads     bool     `json:"leads"`
 		Hinders   []string `json:"hinders"`
+		Said      string   `json:"said"`
 	}
 	began := time.Now()
 	if err := c.do(ctx, "ping", "GET", "/v1/ping", nil, &out); err != nil {
@@ -43,12 +45,12 @@ func (b *Backend) Ping(ctx context.Context, endpoint string) (plugins.Pong, erro
 	for i, v := range p.Versions {
 		p.Versions[i] = clipped(v)
 	}
-	p.Leads, p.Rights = out.Leads, rights(out.Admin, out.Sites)
+	p.Leads, p.Rights, p.ClockAhead = out.Leads, rights(out.Admin, out.Sites), c.clock.last.Load().Ahead()
 	for _, why := range out.Hinders[:min(len(out.Hinders), maxReasons)] {
 		p.Hinders = append(p.Hinders, clipped(why))
 	}
 	if !p.LetIn {
-		p.Said = "it does not know this credential"
+		p.Said = cmp.Or(clipped(out.Said), "it does not know this credential")
 	} else if why := c.short(b.conf.Now()); why != "" {
 		p.Hinders = append(p.Hinders, why)
 	}
@@ -63,6 +65,13 @@ func (c *client) short(now time.Time) string {
 	x := c.set.X509
 	if x == nil || c.set.Token != nil || c.plain() { // nothing is delegated
 		return ""
+	}
+	f, early := c.clock.wrong(c.endpoint), x.NotBefore().Sub(now)
+	switch {
+	case f != nil && f.Severity == credential.Problem && c.clock.last.Load().From > 0:
+		return fmt.Sprintf("%s, and what is delegated to it begins in its future: %s", f.What, f.Mend)
+	case early > 0:
+		return fmt.Sprintf("the proxy is not valid for another %s by this machine's clock, and cannot be delegated: set the clock, or make the proxy anew", credential.Span(early))
 	}
 	if left := x.NotAfter().Sub(now); left < shortest {
 		return fmt.Sprintf("the proxy ends in %v, and jobs that are not begun by then are held: grid auth proxy", left.Round(time.Second))

@@ -208,7 +208,9 @@ func (c *client) delegate(ctx context.Context, until time.Time) error {
 	}
 	chain, err := x.SignDelegation([]byte(ask.CSR), delegationLife)
 	if err != nil {
-		return &plugins.Error{Kind: plugins.Credential, Op: "delegate", Endpoint: c.endpoint, Err: err}
+		e := &plugins.Error{Kind: plugins.Credential, Op: "delegate", Endpoint: c.endpoint, Said: err.Error(), Err: err}
+		c.clock.blame(e)
+		return e
 	}
 	return unsent(c.insist(ctx, until, "delegate", "PUT", "/v1/delegation", map[string]string{"id": ask.ID, "chain": string(chain)}, nil))
 }
