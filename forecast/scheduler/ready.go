@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -14,6 +15,8 @@ type comeback struct {
 	back    chan struct{} // closed when it answers; nil: nobody has waited
 	waiting int
 	turns   int // who have waited since then
+	// patience is for how long a replica is waited for that leads; 0: readyLead.
+	patience time.Duration
 }
 
 const (
@@ -24,6 +27,9 @@ const (
 	// readyStep is between two who are told: all come with their news then, and a
 	// database that has just come back takes 500 a second.
 	readyStep = 2 * time.Millisecond
+	// readyLead is how long a replica may take to lead before agents are told: one that leads before they come still has their
+	// slots in memory, and books what users hand in while they come. Their news would be read from the tables, and first.
+	readyLead = time.Second
 )
 
 // ready answers when the database does, at once where it does now. Agents that were told
@@ -72,8 +78,13 @@ func (c *comeback) leave() {
 
 // watch asks until there is an answer, or nobody waits any more.
 func (c *comeback) watch(s *Scheduler) {
+	var back time.Time
 	for {
 		there := answers(context.Background(), s.store)
+		if there && back.IsZero() {
+			back = time.Now()
+		}
+		there = there && (time.Since(back) >= cmp.Or(c.patience, readyLead) || goesOn(s))
 		c.mu.Lock()
 		if there {
 			close(c.back)
@@ -86,6 +97,20 @@ func (c *comeback) watch(s *Scheduler) {
 		c.mu.Unlock()
 		s.pause(context.Background(), readyPause)
 	}
+}
+
+// goesOn tells whether a replica leads again; this one has taken over what was there when it has planned once.
+func goesOn(s *Scheduler) bool {
+	s.mu.Lock()
+	leads, taken := s.lead > 0, s.mem != nil
+	s.mu.Unlock()
+	if leads {
+		return taken
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	other, err := led(ctx, s.store)
+	return other && err == nil
 }
 
 // answers tells whether the database does, within a second.
