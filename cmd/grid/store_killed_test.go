@@ -167,14 +167,14 @@ var killCalls = []string{"openat", "pwrite64", "write", "fsync", "ftruncate", "l
 
 // everyKill kills the program at each of its calls of each kind, every so many of the more frequent ones in an ordinary run.
 func (w *world) everyKill(fresh func(), after func(step string), args ...string) {
-	most := 5
+	most := 3
 	if os.Getenv("GRID_LONG") != "" {
 		most = 1000
 	}
 	for _, call := range killCalls {
 		fresh()
 		total := w.calls(call, args...)
-		for n := 1; n <= total; n += max(1, total/most) {
+		for n := 1; n <= total; n += (total + most - 1) / most {
 			fresh()
 			w.killedIn(call, n, args...)
 			after(fmt.Sprintf("killed at %s %d of %d", call, n, total))
