@@ -32,11 +32,25 @@ func (c *cluster) runs() []int {
 			}
 		}
 	}
+	if c.rules.Name == "slurm" {
+		slices.SortStableFunc(known, s.madeFirst)
+	}
 	if over {
 		ends := func(i int) int64 { return s.Jobs[i].Started.Unix() + c.limit(&s.Jobs[i]) }
 		slices.SortStableFunc(known, func(a, b int) int { return cmp.Compare(ends(b), ends(a)) })
 	}
 	return append(known, others...)
+}
+
+// madeFirst orders jobs as Slurm has made them: on submission, a task of an array when it starts.
+func (s *State) madeFirst(a, b int) int {
+	made := func(j *Job) int64 {
+		if j.Array != "" {
+			return j.Started.Unix()
+		}
+		return j.Submitted.Unix()
+	}
+	return cmp.Or(cmp.Compare(made(&s.Jobs[a]), made(&s.Jobs[b])), compareIDs(s.Jobs[a].ID, s.Jobs[b].ID))
 }
 
 // run puts a running job on the machine.
