@@ -27,11 +27,11 @@ const (
 )
 
 // learn asks about the jobs of which it is in doubt, up to so many in one reading, and forgets those
-// that no longer wait. widens: cores of several threads are given whole. What cannot be asked stays in doubt.
-func (m *memories) learn(ctx context.Context, s *site, c *cluster, widens bool) {
+// that no longer wait. What cannot be asked stays in doubt.
+func (m *memories) learn(ctx context.Context, s *site, c *cluster) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	threads := widens && slices.ContainsFunc(c.nodes, func(n map[string]string) bool { return atoi(n["ThreadsPerCore"]) > 1 })
+	threads := c.set.cores && slices.ContainsFunc(c.nodes, func(n map[string]string) bool { return atoi(n["ThreadsPerCore"]) > 1 })
 	known, ask := map[string]with{}, []string{}
 	for _, e := range c.jobs {
 		id, d, ok := c.demandOf(e.id)

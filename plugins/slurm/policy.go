@@ -19,11 +19,7 @@ func (q *Queue) Rules(ctx context.Context) (plugins.Rules, error) {
 	r, c, err := readRules(ctx, q.site.Command)
 	if err == nil {
 		q.hidden.set(r.Hidden)
-		var usual *float64
-		if c.wholeCores() {
-			usual = new(c.usualMemory())
-		}
-		q.cores.Store(usual)
+		q.set.Store(&set{c.wholeCores(), c.usualMemory(), r.Policy.Slurm.Multifactor.Partition})
 		q.bar(ctx)
 	}
 	return r, err

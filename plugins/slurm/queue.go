@@ -22,6 +22,7 @@ type cluster struct {
 	asked    map[string]demand // by job; of the waiting tasks of an array by its id
 	names    map[string]string // of jobs, where one may not run beside others of its name
 	licences []licence         // where a job waits that wants some
+	set      set
 	// Whether nodes give memory away to jobs: 1, -1 where they do not, 0 where nothing tells; and
 	// how much the least of them has, in MB.
 	memory      int
@@ -109,6 +110,7 @@ func (c cluster) state(now time.Time, name string) batch.State {
 	inOpenQueues(state.Jobs, state.Queues, c.parts)
 	throttled(state.Jobs, c.jobs)
 	said := entriesByJob(c.jobs)
+	c.inBestQueue(state.Jobs, state.Queues, said)
 	onTasks(state.Jobs, said)
 	delayed(now, state.Jobs)
 	inOneReservation(&state)

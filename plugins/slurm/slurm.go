@@ -116,11 +116,18 @@ const idBytes = "0123456789_"
 type Queue struct {
 	site   *site
 	hidden hidden
-	cores  atomic.Pointer[float64]         // it is known to give jobs whole cores, and so much memory with each processor
+	set    atomic.Pointer[set]             // nil: not known
 	barred atomic.Pointer[map[string]bool] // partitions that let none of the account's jobs in; nil: not known
 	parts  parts
 	memory memories
 	who    account
+}
+
+// set is what a cluster's configuration says of how jobs ask.
+type set struct {
+	cores     bool    // jobs are given whole cores
+	memory    float64 // that goes with each processor of jobs that do not say, in MB
+	partition float64 // how much the factor of its partition weighs in a job's priority
 }
 
 // QueueReader opens a URL as a reader of the cluster's nodes and jobs.
@@ -139,11 +146,13 @@ func (q *Queue) Queue(ctx context.Context) (batch.State, error) {
 	if err != nil {
 		return batch.State{}, err
 	}
-	usual := q.cores.Load()
-	q.memory.learn(ctx, q.site, &c, usual != nil)
+	if told := q.set.Load(); told != nil {
+		c.set = *told
+	}
+	q.memory.learn(ctx, q.site, &c)
 	s := c.state(q.site.Options.Now(), q.site.URL)
-	if usual != nil {
-		c.widen(s.Jobs, *usual)
+	if c.set.cores {
+		c.widen(s.Jobs, c.set.memory)
 	}
 	if barred := q.barred.Load(); barred != nil {
 		for i := range s.Queues {
