@@ -44,7 +44,7 @@ func (d *dagReader) read(n *dagNode) []classad.Expr {
 	p.read()
 	if n.file == "" && p.err == nil {
 		if len(p.procs) > 0 || p.empty {
-			p.fail(n.line, "leave it out, or write a submit file", "a description in the DAG has no queue statement")
+			p.fail(n.line, "leave it out, or write a submit file", "a description in the DAG must have no queue statement")
 		}
 		p.queue("", n.line)
 	}
