@@ -51,6 +51,10 @@ func (f *Field) near() float64 {
 	return clamp(f.runs()/60, 0, f.policy.Model.Near.Seconds())
 }
 
+// shortRun is as which the shortest runs count for what is near, in seconds: differences of less than five no source tells apart,
+// and all who send such jobs would hit the same resource.
+const shortRun = 300
+
 // runs is how long the job runs, in seconds: as such jobs did where they ran longest, else as it asks for.
 func (f *Field) runs() float64 {
 	longest, known := 0.0, false
@@ -60,7 +64,7 @@ func (f *Field) runs() float64 {
 		}
 	}
 	if known {
-		return longest
+		return max(longest, shortRun)
 	}
 	return f.scene.runTime
 }
