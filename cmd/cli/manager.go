@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +13,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -117,7 +115,7 @@ func runManagerShow(ctx context.Context, d *deps, f managerShowOptions, name str
 	if f.tree {
 		return showTree(ctx, d, daemon.Client(cfg), name, f)
 	}
-	s, err := fetchState(ctx, daemon.Client(cfg), name)
+	s, err := (&managerReader{client: daemon.Client(cfg)}).state(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -128,13 +126,14 @@ func runManagerShow(ctx context.Context, d *deps, f managerShowOptions, name str
 }
 
 func showTree(ctx context.Context, d *deps, client *http.Client, name string, f managerShowOptions) error {
-	t, err := readTree(ctx, client, name)
+	reader := &managerReader{client: client}
+	t, err := readTree(ctx, reader, name)
 	if err != nil {
 		return err
 	}
 	if f.job != "" {
 		t.find(f.job)
-		if err := t.readWay(ctx, client); err != nil {
+		if err := t.readWay(ctx, reader); err != nil {
 			return err
 		}
 	}
@@ -187,44 +186,23 @@ func rooms(s managers.Set) string {
 		return "-"
 	}
 	var list []string
-	for _, r := range s {
+	for _, r := range s[max(0, len(s)-maxRooms):] {
 		list = append(list, r.String())
+	}
+	if more := len(s) - len(list); more > 0 {
+		list = append([]string{fmt.Sprintf("%d smaller ones", more)}, list...)
 	}
 	return strings.Join(list, "; ")
 }
+
+// maxRooms is of how many amounts, the largest, a table has all.
+const maxRooms = 100
 
 func orDash(s string) string {
 	if s == "" {
 		return "-"
 	}
 	return s
-}
-
-func fetchState(ctx context.Context, client *http.Client, name string) (*daemon.State, error) {
-	var s daemon.State
-	if err := askManager(ctx, client, name, "/v1/state", &s); err != nil {
-		return nil, err
-	}
-	return &s, nil
-}
-
-// askManager reads one of a manager's documents.
-func askManager(ctx context.Context, client *http.Client, name, path string, into any) error {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, name+path, nil)
-	if err != nil {
-		return err
-	}
-	resp, err := client.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %q", name, resp.Status)
-	}
-	return json.NewDecoder(io.LimitReader(resp.Body, 64<<20)).Decode(into)
 }
 
 // checkManagerURL wants https://host:port and nothing behind it.

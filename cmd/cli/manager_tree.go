@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -16,8 +15,11 @@ import (
 	"gridbroker/forecast/managers/daemon"
 )
 
-// maxManagers bounds how many managers of a tree are asked.
-const maxManagers = 10_000
+// maxManagers bounds how many managers of a tree are asked, maxSilent of how many it is said that they did not answer well.
+const (
+	maxManagers = 10_000
+	maxSilent   = 50
+)
 
 // managerTree is a tree of managers as they tell it themselves.
 type managerTree struct {
@@ -44,7 +46,7 @@ type silentManager struct {
 
 // readTree asks a manager, those that it names, and so on. Names are told by
 // others: only addresses of managers are followed, each once.
-func readTree(ctx context.Context, client *http.Client, name string) (*managerTree, error) {
+func readTree(ctx context.Context, reader *managerReader, name string) (*managerTree, error) {
 	states, t := map[string]*daemon.State{}, &managerTree{Silent: []silentManager{}, depth: map[string]int{}}
 	asked, next := map[string]bool{name: true}, []string{name}
 	for len(next) > 0 {
@@ -53,7 +55,7 @@ func readTree(ctx context.Context, client *http.Client, name string) (*managerTr
 		group.SetLimit(16)
 		for i, name := range next {
 			group.Go(func() error {
-				answers[i], failed[i] = fetchState(ctx, client, name)
+				answers[i], failed[i] = reader.state(ctx, name)
 				return nil
 			})
 		}
@@ -64,7 +66,11 @@ func readTree(ctx context.Context, client *http.Client, name string) (*managerTr
 		var more []string
 		for i, s := range answers {
 			if failed[i] != nil {
-				t.Silent = append(t.Silent, silentManager{next[i], failed[i].Error()})
+				t.Silent = append(t.Silent, silentManager{next[i], strings.TrimPrefix(failed[i].Error(), next[i]+": ")})
+				continue
+			}
+			if s.Name != next[i] && (next[i] != name || checkManagerURL("name", s.Name) != nil) { // the first may be asked under another one
+				t.Silent = append(t.Silent, silentManager{next[i], fmt.Sprintf("it says that it is %.200q", s.Name)})
 				continue
 			}
 			states[next[i]] = s
@@ -156,7 +162,7 @@ func printManagers(d *deps, t *managerTree) error {
 			case r.Up && r.Neighbour == s.Parent:
 				above = rooms(r.Rooms)
 			case r.Up:
-				below = managers.NewSet(append(below, r.Rooms...)...)
+				below = append(below, r.Rooms...)
 			}
 		}
 		free := "-"
@@ -167,7 +173,7 @@ func printManagers(d *deps, t *managerTree) error {
 			}
 		}
 		row := []string{strings.Repeat("· ", t.depth[s.Name]) + s.Name, free, fmt.Sprint(len(s.Waiting)), fmt.Sprint(len(s.Running)),
-			above, rooms(below)}
+			above, rooms(managers.NewSet(below...))}
 		if t.Job != nil {
 			row = append(row, t.Job.at(s.Name))
 		}
@@ -176,8 +182,11 @@ func printManagers(d *deps, t *managerTree) error {
 	if err := table(d, columns(heads...), rows); err != nil {
 		return err
 	}
-	for _, s := range t.Silent {
+	for _, s := range t.Silent[:min(len(t.Silent), maxSilent)] {
 		sayErr(d, "%s: %s", s.Name, s.Error)
+	}
+	if more := len(t.Silent) - maxSilent; more > 0 {
+		sayErr(d, "%d more managers have not answered well", more)
 	}
 	if t.Job != nil {
 		if err := printWay(d, t.Job); err != nil {

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -27,20 +27,20 @@ type wayStep struct {
 }
 
 // readWay asks all managers what they did with the job: each remembers it for an hour at least.
-func (t *managerTree) readWay(ctx context.Context, client *http.Client) error {
+func (t *managerTree) readWay(ctx context.Context, reader *managerReader) error {
 	ways, failed := make([]daemon.Way, len(t.Managers)), make([]error, len(t.Managers))
 	var group errgroup.Group
 	group.SetLimit(16)
 	for i, s := range t.Managers {
 		group.Go(func() error {
-			failed[i] = askManager(ctx, client, s.Name, "/v1/way?job="+url.QueryEscape(t.Job.ID), &ways[i])
+			failed[i] = reader.ask(ctx, s.Name, "/v1/way?job="+url.QueryEscape(t.Job.ID), &ways[i])
 			return nil
 		})
 	}
 	group.Wait()
 	for i, s := range t.Managers {
 		if failed[i] != nil {
-			t.Silent = append(t.Silent, silentManager{s.Name, failed[i].Error()})
+			t.Silent = append(t.Silent, silentManager{s.Name, strings.TrimPrefix(failed[i].Error(), s.Name+": ")})
 		}
 		for _, step := range ways[i].Steps {
 			t.Job.Way = append(t.Job.Way, wayStep{s.Name, step.At, step.Did, step.To, step.Hops, step.Attempt})

@@ -13,8 +13,16 @@ const (
 // weight is how many bytes an amount has in a message at most.
 func (r *Resources) weight() int { return 100 + 2*len(r.Tags) }
 
-// light keeps the largest amounts, of so many bytes at most.
-func (s Set) light(bytes int) Set {
+// Weight is how many bytes a description has in a message at most.
+func (s Set) Weight() (bytes int) {
+	for i := range s {
+		bytes += s[i].weight()
+	}
+	return bytes
+}
+
+// Largest keeps the largest amounts, of a weight of so many bytes at most.
+func (s Set) Largest(bytes int) Set {
 	for i := len(s) - 1; i >= 0; i-- {
 		if bytes -= s[i].weight(); bytes < 0 {
 			return s[i+1:]

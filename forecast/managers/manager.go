@@ -211,6 +211,7 @@ func (m *Manager) Tick(now int64) *Out {
 func (m *Manager) begin() {
 	m.dispatch.out.reset()
 	m.wake = 0
+	m.heal.below = nil
 }
 
 // finish looks through the queue and tells the neighbours what is new.

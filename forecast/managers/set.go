@@ -65,11 +65,9 @@ func (s Set) with(r *Resources) Set {
 
 // NewSet makes a description of amounts in any order.
 func NewSet(amounts ...Resources) Set {
-	s := make(Set, 0, len(amounts))
-	for i := range amounts {
-		s = s.with(&amounts[i])
-	}
-	return s
+	s := slices.DeleteFunc(Set(slices.Clone(amounts)), func(r Resources) bool { return r.CPUs <= 0 })
+	slices.SortFunc(s, func(a, b Resources) int { return compare(&a, &b) })
+	return slices.Compact(s)
 }
 
 // widest keeps the amounts that no other one of the set covers, at most keep of

@@ -70,6 +70,7 @@ type healing struct {
 	names []string // of the neighbours, by number; "" in simulations
 	shape Shape
 	told  []Shape // by neighbour
+	below *Shape  // what children are to know, all of them the same; nil: not found out since the last event
 }
 
 // call tells a neighbour's name.
@@ -93,8 +94,16 @@ func (h *healing) learn(s *Shape, role Role) {
 	}
 }
 
-// below returns what a child is to know; it has no path without a name.
-func (h *healing) below(t *tables) (s Shape) {
+// toChildren returns what a child is to know; it has no path without a name.
+func (h *healing) toChildren(t *tables) Shape {
+	if h.below == nil {
+		s := h.find(t)
+		h.below = &s
+	}
+	return *h.below
+}
+
+func (h *healing) find(t *tables) (s Shape) {
 	if h.name == "" {
 		return s
 	}
@@ -117,7 +126,7 @@ func (h *healing) news(n Neighbour, t *tables) *Shape {
 	if !h.differs(n, t) {
 		return nil
 	}
-	s := h.below(t)
+	s := h.toChildren(t)
 	h.told[n] = s
 	return &s
 }
@@ -127,6 +136,6 @@ func (h *healing) differs(n Neighbour, t *tables) bool {
 	if h.name == "" || int(n) >= len(h.told) || t.links[n].role != Child {
 		return false
 	}
-	s, told := h.below(t), &h.told[n]
+	s, told := h.toChildren(t), &h.told[n]
 	return t.links[n].fresh || !slices.Equal(s.Path, told.Path) || !slices.Equal(s.Children, told.Children)
 }

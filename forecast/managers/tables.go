@@ -14,6 +14,7 @@ type tables struct {
 	coarse bool     // see Rules.Coarse
 	better bool     // there may be room now for jobs that found none
 	merged []holder // work space of descriptions
+	last   Set      // what was described last
 	large  bool     // all that was merged may be more than a neighbour may be told
 	spare  []holder // another, for merging
 }
@@ -206,6 +207,10 @@ func (t *tables) describe(n Neighbour, keep int) Set {
 	if keep > 0 {
 		s = s.widest(keep)
 	}
+	if t.last != nil && s.Equal(t.last) { // one copy for all neighbours that are told the same
+		return t.last
+	}
+	t.last = s
 	return s
 }
 
@@ -226,5 +231,5 @@ func (t *tables) whole(n Neighbour) Set {
 		}
 	}
 	s = s.widest(maxWhole)
-	return s.light(maxWholes)
+	return s.Largest(maxWholes)
 }

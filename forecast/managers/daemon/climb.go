@@ -47,7 +47,7 @@ func (d *Daemon) candidates() []string {
 	defer d.mu.Unlock()
 	list := []string{d.config.Parent}
 	for _, c := range d.manager.Shape().Candidates(d.config.Name) {
-		if c != d.config.Parent && c != d.config.Name {
+		if c != d.config.Parent && c != d.config.Name && checkAddress(c) == nil {
 			list = append(list, c)
 		}
 	}
@@ -58,6 +58,7 @@ func (d *Daemon) candidates() []string {
 // when it was there, which is zero where it never was. The context counts only until then.
 func (d *climber) linkUp(ctx context.Context, name, tree string) (at time.Time, err error) {
 	c := newConn(d.ctx, name)
+	c.all = &d.incoming
 	defer c.end()
 	in, out := io.Pipe()
 	defer in.Close()
@@ -96,7 +97,7 @@ func (d *climber) linkUp(ctx context.Context, name, tree string) (at time.Time, 
 // underParent reads what a parent says until the link is gone, and returns since when it was there.
 func (d *climber) underParent(c *conn, in io.Reader, welcomed func() error) (at time.Time, err error) {
 	n := managers.Here
-	err = readFrames(in, func(f frame) error {
+	err = readFrames(c.ctx, in, &d.incoming, c.who, func(f frame) error {
 		switch {
 		case !at.IsZero():
 			return d.take(n, c, f)
@@ -141,7 +142,7 @@ func (d *Daemon) serveLink(w http.ResponseWriter, r *http.Request) {
 	in := greet(r, control)
 	left := func() {}
 	defer func() { left() }()
-	err := readFrames(in, func(f frame) error {
+	err := readFrames(ctx, in, &d.incoming, askerOf(r), func(f frame) error {
 		if c != nil {
 			return d.take(n, c, f)
 		}
@@ -169,11 +170,11 @@ func (d *Daemon) serveLink(w http.ResponseWriter, r *http.Request) {
 
 // greet takes a child in by its first line. end is to be called when the link is over.
 func (d *Daemon) greet(ctx context.Context, f frame, in *greeting, r *http.Request) (c *conn, n managers.Neighbour, end func(), err error) {
-	if f.Hello == "" || len(f.Hello) > 1024 {
-		return nil, 0, nil, errors.New("no greeting")
+	if err := checkAddress(f.Hello); err != nil {
+		return nil, 0, nil, fmt.Errorf("no greeting: %w", err)
 	}
 	c = newConn(ctx, f.Hello)
-	c.tree = f.Tree
+	c.tree, c.all = f.Tree, &d.incoming
 	c.shows(r.TLS, d.config.Authorities)
 	if err = named(r.TLS, f.Hello); err != nil {
 		return nil, 0, nil, err

@@ -17,10 +17,14 @@ type conn struct {
 	peer string
 	who  string // whose certificate it shows; its name where none is seen
 	tree string // the root that this manager must have for the peer to be its child
-	out  chan frame
+	out  chan *frame
 	end  context.CancelFunc
 	ctx  context.Context
 	seen atomic.Int64 // when something was last heard, in Unix milliseconds
+	// told is the weight of what it tells of free resources and of systems; the daemon's mutex is held.
+	told, kinds int
+	queued      atomic.Int64 // the weight of what waits in out
+	all         *incoming    // nil: nobody else's are looked at
 	// stands tells whether the other side's certificate is believed now; nil: nothing is checked.
 	stands atomic.Pointer[func() bool]
 }
@@ -29,7 +33,7 @@ type conn struct {
 const queueLength = 4096
 
 func newConn(ctx context.Context, peer string) *conn {
-	c := &conn{peer: peer, who: peer, out: make(chan frame, queueLength)}
+	c := &conn{peer: peer, who: peer, out: make(chan *frame, queueLength)}
 	c.ctx, c.end = context.WithCancel(ctx)
 	c.heard()
 	return c
@@ -65,11 +69,41 @@ func (c *conn) heard() { c.seen.Store(time.Now().UnixMilli()) }
 
 // send queues a line; a neighbour that takes none is cut off.
 func (c *conn) send(f frame) {
+	weight := f.weight()
+	if was := c.queued.Add(weight) - weight; was > 0 && was+weight > maxQueued {
+		c.end()
+		return
+	}
 	select {
-	case c.out <- f:
+	case c.out <- &f:
 	default:
 		c.end()
 	}
+}
+
+// maxQueued bounds the descriptions that wait for a slow neighbour beyond the first one, in bytes.
+const maxQueued = 6 << 20
+
+// weight is that of the descriptions in a line.
+func (f *frame) weight() int64 {
+	if f.Message == nil {
+		return 0
+	}
+	return int64(f.Message.Rooms.Weight() + f.Message.Whole.Weight())
+}
+
+// encode writes a line; of several large ones to one certificate a few at a time, as the text of each is in memory until it is taken.
+func (c *conn) encode(enc *json.Encoder, f *frame) error {
+	weight := f.weight()
+	defer c.queued.Add(-weight)
+	if weight > longLine && c.all != nil {
+		turn := c.all.written.Take(c.ctx, c.who, largeAtOnce)
+		if turn == nil {
+			return c.ctx.Err()
+		}
+		defer turn()
+	}
+	return enc.Encode(f)
 }
 
 // write sends what is queued, and signs of life, until the link ends, which it does
@@ -77,12 +111,13 @@ func (c *conn) send(f frame) {
 func (c *conn) write(out io.Writer, flush func(), beat time.Duration) {
 	defer c.end()
 	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
 	tick := time.NewTicker(beat)
 	defer tick.Stop()
 	stuck := time.AfterFunc(4*beat, c.end)
 	defer stuck.Stop()
 	for {
-		f := frame{}
+		f := &frame{}
 		stuck.Stop()
 		select {
 		case <-c.ctx.Done():
@@ -95,7 +130,7 @@ func (c *conn) write(out io.Writer, flush func(), beat time.Duration) {
 			}
 		}
 		stuck.Reset(4 * beat)
-		if enc.Encode(f) != nil {
+		if c.encode(enc, f) != nil {
 			return
 		}
 		if len(c.out) == 0 {

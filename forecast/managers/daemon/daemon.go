@@ -37,22 +37,23 @@ type Daemon struct {
 
 	waiting atomic.Int64 // messages of neighbours that nobody has taken in yet
 
-	mu      sync.Mutex
-	manager *managers.Manager
-	numbers map[string]managers.Neighbour
-	names   []string
-	roles   []managers.Role
-	owners  []string // by neighbour: the certificate that it showed last
-	conns   map[managers.Neighbour]*conn
-	held    map[managers.ID]*assignment
-	keep    *keeper
-	closed  bool // the own system: what would start there cannot be kept
-	brokers map[string]*acquaintance
-	guests  guests
-	ways    ways
-	askers  askers
-	papers  passports
-	timer   *time.Timer
+	mu       sync.Mutex
+	manager  *managers.Manager
+	numbers  map[string]managers.Neighbour
+	names    []string
+	roles    []managers.Role
+	owners   []string // by neighbour: the certificate that it showed last
+	conns    map[managers.Neighbour]*conn
+	held     map[managers.ID]*assignment
+	keep     *keeper
+	closed   bool // the own system: what would start there cannot be kept
+	brokers  map[string]*acquaintance
+	guests   guests
+	ways     ways
+	askers   askers
+	incoming incoming
+	papers   passports
+	timer    *time.Timer
 
 	figures *figures
 }
@@ -258,14 +259,18 @@ func (d *Daemon) release(id managers.ID) {
 	}
 }
 
-// State returns what the manager knows.
+// maxShown bounds what all neighbours tell in a State, in bytes, and what they were told: of each there is an equal share.
+const maxShown = 8 << 20
+
+// State returns what the manager knows; of tables beyond maxShown the largest amounts.
 func (d *Daemon) State() State {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	s := State{Name: d.config.Name, Path: d.manager.Shape().Path, Free: d.manager.Free(), Total: d.config.Total}
+	each := maxShown / (1 + len(d.names))
 	for i, name := range d.names {
 		n := managers.Neighbour(i)
-		row := Row{Neighbour: name, Role: "child", Up: d.conns[n] != nil, Rooms: d.manager.Row(n), Told: d.manager.Told(n)}
+		row := Row{Neighbour: name, Role: "child", Up: d.conns[n] != nil, Rooms: d.manager.Row(n).Largest(each), Told: d.manager.Told(n).Largest(each)}
 		if d.roles[n] == managers.Parent {
 			row.Role = "parent"
 			if row.Up {

@@ -1,11 +1,7 @@
 package daemon
 
 import (
-	"bufio"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 
 	"gridbroker/forecast/managers"
 )
@@ -19,27 +15,6 @@ type frame struct {
 	Full    bool              `json:"full,omitempty"`    // it is refused for want of room to wait
 	Welcome bool              `json:"welcome,omitempty"`
 	Message *managers.Message `json:"message,omitempty"` // none: a sign of life
-}
-
-const maxLine = 8 << 20
-
-// readFrames passes frames on until the stream ends. A line that makes no sense ends it.
-func readFrames(in io.Reader, take func(frame) error) error {
-	lines := bufio.NewScanner(in)
-	lines.Buffer(make([]byte, 0, 4096), maxLine)
-	for lines.Scan() {
-		var f frame
-		if err := json.Unmarshal(lines.Bytes(), &f); err != nil {
-			return fmt.Errorf("a line that is no frame: %w", err)
-		}
-		if err := take(f); err != nil {
-			return err
-		}
-	}
-	if err := lines.Err(); err != nil {
-		return err
-	}
-	return io.EOF
 }
 
 var errSilent = errors.New("nothing heard for too long")

@@ -33,7 +33,7 @@ func FuzzLink(f *testing.F) {
 				t.Fatal(err)
 			}
 			d.up(n)
-			err = readFrames(strings.NewReader(text), func(f frame) error { return d.take(n, c, f) })
+			err = readFrames(t.Context(), strings.NewReader(text+"\n"), &d.incoming, c.who, func(f frame) error { return d.take(n, c, f) })
 			d.detach(n, c, err)
 		}
 		d.do(d.manager.Tick)

@@ -200,7 +200,7 @@ func TestJobsOfOneLinkAreBounded(t *testing.T) {
 	var last frame
 	for len(c.out) > 0 {
 		if f := <-c.out; f.Refused != "" {
-			refusals, last = refusals+1, f
+			refusals, last = refusals+1, *f
 		}
 	}
 	if got := len(d.State().Waiting); got != maxWaiting || refusals != 10 || !last.Full || last.Job != "j0200009" {
@@ -281,7 +281,7 @@ func TestChildThatSendsBack(t *testing.T) {
 		}
 		defer resp.Body.Close()
 		rooms := managers.Set{{CPUs: 1000}}
-		readFrames(resp.Body, func(f frame) error {
+		readFrames(t.Context(), resp.Body, new(incoming), "", func(f frame) error {
 			switch {
 			case f.Refused != "":
 				why = f.Refused

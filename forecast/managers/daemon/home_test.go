@@ -222,7 +222,7 @@ func TestBanIsOfTheCertificate(t *testing.T) {
 		}
 		defer resp.Body.Close()
 		var first frame
-		readFrames(resp.Body, func(f frame) error {
+		readFrames(t.Context(), resp.Body, new(incoming), "", func(f frame) error {
 			first = f
 			meanwhile()
 			return io.EOF

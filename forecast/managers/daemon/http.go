@@ -101,9 +101,17 @@ const maxBroker = 1024
 // checkBroker wants https://HOST:PORT and nothing behind it: managers post to it
 // with their own certificate.
 func checkBroker(name string) error {
+	if err := checkAddress(name); err != nil {
+		return fmt.Errorf("broker %w", err)
+	}
+	return nil
+}
+
+// checkAddress wants https://HOST:PORT of a manager, too: others of the tree link to it.
+func checkAddress(name string) error {
 	u, err := url.Parse(name)
 	if err != nil || len(name) > maxBroker || u.Scheme != "https" || u.Host == "" || u.Path != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
-		return fmt.Errorf("broker %.80q: want https://HOST:PORT", name)
+		return fmt.Errorf("%.80q: want https://HOST:PORT", name)
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ func (d *Daemon) take(n managers.Neighbour, c *conn, f frame) error {
 	if d.conns[n] != c {
 		return errSilent
 	}
-	if err := loops(d, n, f.Message.Shape); err != nil {
+	if err := errors.Join(loops(d, n, f.Message.Shape), tells(d, c, f.Message)); err != nil {
 		return err
 	}
 	handle := (*managers.Manager).Handle
