@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -29,7 +30,8 @@ says so, unless --yes is given. Images are not touched: a removed environment is
 unpacked again when a job asks for it.`,
 		Example: "  grid env gc\n  grid env gc --keep 20GB --yes",
 		Args:    usageArgs(cobra.NoArgs),
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
 			node, err := open()
 			if err != nil {
 				return err
@@ -40,11 +42,14 @@ unpacked again when a job asks for it.`,
 				return err
 			}
 			doc := removedDocument{Removed: []environment.Entry{}}
-			if f.yes || f.agreed(d, list) {
+			if f.yes || f.agreed(ctx, d, list) {
 				cache.Sweep()
 				removed, err := cache.Remove(list)
 				doc.Removed = append(doc.Removed, removed...)
 				return errors.Join(printRemoved(d, "removed", doc, removed), err)
+			}
+			if ctx.Err() != nil {
+				return &exitError{interruption(ctx), errors.New("nothing was done")}
 			}
 			doc.Surplus = list
 			return printRemoved(d, "would remove", doc, list)
@@ -83,14 +88,14 @@ func (f *gcOptions) surplus(node *environment.Node, cache *environment.Cache) ([
 }
 
 // agreed asks at a terminal whether what would go may go.
-func (f *gcOptions) agreed(d *deps, list []environment.Entry) bool {
+func (f *gcOptions) agreed(ctx context.Context, d *deps, list []environment.Entry) bool {
 	if len(list) == 0 || !d.env.InTerminal || d.json {
 		return false
 	}
 	for _, e := range list {
 		sayErr(d, "would remove %s", entryText(e))
 	}
-	return agreed(d, "Remove "+counted(len(list), "environment"))
+	return agreed(ctx, d, "Remove "+counted(len(list), "environment"))
 }
 
 func entryText(e environment.Entry) string {

@@ -275,7 +275,7 @@ func runInterrupted(ctx context.Context, d *deps, s *session, o *jobs.Outcome) e
 	if ask && d.env.Release != nil {
 		d.env.Release() // whoever thinks about the answer is not to be ended for being slow
 	}
-	if ask && agreed(d, fmt.Sprintf("cancel %s (%s)", o.ID, foreign.Text(o.Name))) {
+	if ask && agreed(context.WithoutCancel(ctx), d, fmt.Sprintf("cancel %s (%s)", o.ID, foreign.Text(o.Name))) {
 		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 		defer stop()
 		if err := s.jobs.Cancel(ctx, []*jobs.Outcome{o}); err != nil {

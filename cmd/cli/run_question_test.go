@@ -96,3 +96,32 @@ func TestInterruptedRunWaitsForTheAnswer(t *testing.T) {
 		}
 	}
 }
+
+// TestInterruptedQuestionIsNo: who interrupts the question whether jobs are to be removed is told that nothing was done, and
+// not to look up what was under way.
+func TestInterruptedQuestionIsNo(t *testing.T) {
+	t.Parallel()
+	home := "HOME=" + testbed.Home(t)
+	run := exec.Command("grid", "run", "--", "true")
+	run.Env = append(os.Environ(), home)
+	if out, err := run.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	_, slave := pseudoTerminal(t)
+	var errs told
+	cmd := exec.Command("grid", "clean", "--all")
+	cmd.Env = append(os.Environ(), home)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, &errs, &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Process.Kill()
+	errs.wait(t, "clean 1 job? [y/N]")
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // its exit code is judged
+	if code := cmd.ProcessState.ExitCode(); code != 130 || !errs.has("\ngrid: nothing was done") || errs.has("looks up") {
+		t.Errorf("exit code %d: %s", code, errs.text.String())
+	}
+}

@@ -390,22 +390,32 @@ func ids(d *deps, args []string) ([]string, error) {
 }
 
 // confirm asks at a terminal before a verb that ends or removes jobs is let at jobs that were not named one by one.
-func confirm(d *deps, verb string, sel selection, named bool, n int) error {
+func confirm(ctx context.Context, d *deps, verb string, sel selection, named bool, n int) error {
 	if !sel.sure || sel.yes || named || n == 0 || !d.env.InTerminal {
 		return nil
 	}
-	if agreed(d, fmt.Sprintf("%s %s", verb, counted(n, "job"))) {
+	if agreed(ctx, d, fmt.Sprintf("%s %s", verb, counted(n, "job"))) {
 		return nil
 	}
-	return &exitError{exitInterrupted, errors.New("nothing was done")}
+	return &exitError{interruption(ctx), errors.New("nothing was done")}
 }
 
-// agreed asks a question at the terminal.
-func agreed(d *deps, question string) bool {
+// agreed asks a question at the terminal. Who interrupts it has said no.
+func agreed(ctx context.Context, d *deps, question string) bool {
 	say(d, d.env.Err, "%s? [y/N] ", question)
-	line, err := bufio.NewReader(d.env.In).ReadString('\n')
-	answer := strings.ToLower(strings.TrimSpace(line))
-	return err == nil && (answer == "y" || answer == "yes")
+	yes := make(chan bool, 1)
+	go func() {
+		line, err := bufio.NewReader(d.env.In).ReadString('\n')
+		answer := strings.ToLower(strings.TrimSpace(line))
+		yes <- err == nil && (answer == "y" || answer == "yes")
+	}()
+	select {
+	case said := <-yes:
+		return said
+	case <-ctx.Done():
+		say(d, d.env.Err, "\n")
+		return false
+	}
 }
 
 // counted writes a number of things.
