@@ -124,6 +124,7 @@ func rootCmd(d *deps) *cobra.Command {
 	f.StringVar(&d.state, "state-dir", "", "`directory` of the job records (default ~/.local/state/grid)")
 	addVerbs(d, root)
 	root.AddCommand(helperCmds(d)...)
+	knownTopics(root)
 	for _, verb := range root.Commands() {
 		completeFlags(d, verb)
 	}
@@ -168,6 +169,27 @@ func knownVerb(cmd *cobra.Command, args []string) error {
 		text += fmt.Sprintf("; did you mean %s?", strings.Join(near, " or "))
 	}
 	return usageError(fmt.Errorf("%s\n  see: grid --help", text))
+}
+
+// knownTopics has "grid help" refuse a word that is no verb, as the word alone is refused.
+func knownTopics(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	help, _, err := root.Find([]string{"help"})
+	if err != nil {
+		return // there is none
+	}
+	help.Args = func(_ *cobra.Command, args []string) error {
+		verb, rest, err := root.Find(args)
+		switch {
+		case err != nil:
+			return usageError(err)
+		case len(rest) == 0 || !verb.HasSubCommands():
+			return nil
+		case verb == root:
+			return knownVerb(root, rest)
+		}
+		return verb.Args(verb, rest)
+	}
 }
 
 // group is a part of the list of verbs in the help text.

@@ -32,6 +32,9 @@ func TestHabitsFromElsewhere(t *testing.T) {
 		"run --gres gpu:1 -- env":  "unknown flag: --gres; --gpu N",
 		"run -i in -- env":         "unknown flag: -i; --stdin FILE",
 		"list --state xyzzy":       "no such state: xyzzy; there are intended, submitting,",
+		"help sumbit":              `unknown command "sumbit"; did you mean submit?`,
+		"help jobs":                `unknown command "jobs"; it is grid list here`,
+		"help jdl chek":            `grid jdl: unknown command "chek"; did you mean check?`,
 		"match":                    "grid match: something is missing: grid match",
 		"jdl convert a.jdl b.jdl":  "2 words are too many or too few: grid jdl convert",
 	} {
