@@ -46,7 +46,7 @@ func (d *difference) play() bool {
 }
 
 // pictured tells whether the order of jobs depends on all of a picture: under slurm where
-// jobs may give way, or passes are charted, which go by the order in which it lists what runs.
+// jobs may give way, or passes are charted, for which what runs is put in the order in which Slurm has made it.
 func (l *model) pictured() bool {
 	p, ok := l.c.policy.(*slurm)
 	return ok && (p.Preemption.Type != "" || p.rationed(l.c.Machine) > 0)

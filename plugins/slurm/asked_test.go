@@ -15,7 +15,7 @@ import (
 // is not told of jobs and partitions that his groups keep him off.
 const tape = `#!/bin/sh
 case "${0##*/} $*" in
-*"show config"*|*"show licenses"*|*"show job"*|*--all*) ;;
+*"show config"*|*"show licenses"*|*"show job"*|*"show qos"*|*--all*) ;;
 *) exit 0 ;;
 esac
 case "${0##*/} $*" in
@@ -28,6 +28,7 @@ case "${0##*/} $*" in
 *%%P*) cat "%[1]s/queue" ;;
 *%%i*%%j*) cat "%[1]s/names" ;;
 *"show config"*) cat "%[1]s/config" ;;
+*"show qos"*) cat "%[1]s/qos" ;;
 *"show job"*) for id; do :; done; grep "JobId=$id " "%[1]s/job" ;;
 *) exit 1 ;;
 esac
@@ -41,7 +42,7 @@ func taped(t *testing.T, dir string) batch.State {
 		t.Fatal(err)
 	}
 	l := newLab(t)
-	for _, name := range []string{"squeue", "scontrol"} {
+	for _, name := range []string{"squeue", "scontrol", "sacctmgr"} {
 		l.write(name, fmt.Sprintf(tape, at))
 	}
 	text, err := os.ReadFile(filepath.Join(at, "now"))

@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -11,11 +12,13 @@ import (
 
 // turns are jobs that wait, by what Slurm says, until others end that have all that they
 // may have of something: licences, or what a limit of a QOS or an association lets run.
-// Of a limit it is not known what is left, so that a job's turn may come earlier than foretold.
+// Of a limit of an association it is not known what is left, so that a job's turn may come earlier than foretold.
 type turns struct {
 	now  time.Time
 	have map[string][]holder // by what is short
 	left map[string]int      // of what it is known
+	free map[string][]holder // what came free, in order, by who had it
+	sum  map[string]int      // of that, what nobody has
 }
 
 // holder has some of what is short until it ends.
@@ -26,18 +29,24 @@ type holder struct {
 }
 
 // takeTurns makes jobs wait for those that have what they wait for, and who waits behind
-// them for the same, in order of priority. said is what squeue says, by job.
+// them for the same. said is what squeue says, by job.
 func (c *cluster) takeTurns(now time.Time, jobs []batch.Job, said map[string]*entry) {
-	t := turns{now, map[string][]holder{}, map[string]int{}}
+	t := turns{now: now, have: map[string][]holder{}, left: map[string]int{}}
 	c.licensed(&t)
-	order := make([]int, len(jobs))
+	order, most := make([]int, len(jobs)), map[string]int{}
 	for i := range order {
 		order[i] = i
 		if e := said[jobs[i].ID]; jobs[i].Started.IsZero() && e != nil {
 			for what := range wants(&jobs[i], e.licences, limited(e.reason)) {
 				t.have[what] = nil
 			}
+			if len(c.set.caps[jobs[i].QOS]) > 0 {
+				maps.Copy(most, c.set.caps.under(&jobs[i], wants(&jobs[i], "", everything)))
+			}
 		}
+	}
+	for what := range most {
+		t.have[what] = nil
 	}
 	if len(t.have) == 0 {
 		return
@@ -53,12 +62,18 @@ func (c *cluster) takeTurns(now time.Time, jobs []batch.Job, said map[string]*en
 			}
 		}
 	}
+	t.limit(most)
+	var queue []turn
 	for _, i := range order {
 		if j := &jobs[i]; j.Started.IsZero() && !j.Held && len(j.After) == 0 && j.Begin.IsZero() {
-			t.wait(j, wants(j, said[j.ID].licences, everything))
-			j.Eligible = true // Slurm lets it grow older meanwhile
+			all := wants(j, said[j.ID].licences, everything)
+			if j.Held = exceeds(all, most); !j.Held {
+				queue = append(queue, turn{j, t.short(all)})
+				j.Eligible = true // Slurm lets it grow older meanwhile
+			}
 		}
 	}
+	t.play(queue)
 }
 
 // holds notes who has some of what is short.
@@ -69,36 +84,6 @@ func (t *turns) holds(what string, h holder) {
 	}
 	i, _ := slices.BinarySearchFunc(list, h, func(a, b holder) int { return cmp.Or(a.end.Compare(b.end), -1) })
 	t.have[what] = slices.Insert(list, i, h)
-}
-
-// wait makes a job wait for as many of those that have what it wants as have enough beside
-// what is left, the first to end first; it has it after them.
-func (t *turns) wait(j *batch.Job, wants map[string]int) {
-	start := t.now
-	for what, amount := range wants {
-		list := t.have[what]
-		if free, known := t.left[what]; known {
-			if amount -= free; amount <= 0 { // else others may take it meanwhile
-				t.left[what] = -amount
-			}
-		}
-		for amount > 0 && len(list) > 0 {
-			h := list[0]
-			list, amount = list[1:], amount-h.amount
-			if start = later(start, h.end); h.id == "" {
-				j.Begin = later(j.Begin, h.end)
-			} else if !slices.ContainsFunc(j.After, func(d batch.Dependency) bool { return d.ID == h.id }) {
-				j.After = append(j.After, batch.Dependency{ID: h.id, On: batch.OnEnd})
-			}
-		}
-		if _, short := t.have[what]; short {
-			t.have[what] = list
-		}
-	}
-	slices.SortFunc(j.After, func(a, b batch.Dependency) int { return cmp.Compare(a.ID, b.ID) })
-	for what, amount := range wants {
-		t.holds(what, holder{j.ID, amount, start.Add(j.Requested)})
-	}
 }
 
 // number is a job's, of an array's task with its own behind the point.
