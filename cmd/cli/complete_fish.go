@@ -17,9 +17,14 @@ const (
 	fishSafe  = "set -l args (string escape -- (commandline -opc))\n"
 )
 
-// safeFish has "completion fish" print a script that evaluates no word of the command line.
+// safeFish has "completion fish" print a script that evaluates no word of the command line, and "completion" refuse the
+// name of another shell, whose script would be a text of help.
 func safeFish(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
+	if all, _, err := root.Find([]string{"completion"}); err == nil && all != root {
+		all.Args = usageArgs(cobra.NoArgs)
+		all.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	}
 	cmd, _, err := root.Find([]string{"completion", "fish"})
 	if err != nil || cmd.Name() != "fish" {
 		return

@@ -35,6 +35,9 @@ func TestHabitsFromElsewhere(t *testing.T) {
 		"help sumbit":              `unknown command "sumbit"; did you mean submit?`,
 		"help jobs":                `unknown command "jobs"; it is grid list here`,
 		"help jdl chek":            `grid jdl: unknown command "chek"; did you mean check?`,
+		"completion tcsh":          `grid completion: unknown command "tcsh"`,
+		"completion fsh":           `unknown command "fsh"; did you mean fish?`,
+		"help completion tcsh":     `grid completion: unknown command "tcsh"`,
 		"match":                    "grid match: something is missing: grid match",
 		"jdl convert a.jdl b.jdl":  "2 words are too many or too few: grid jdl convert",
 	} {
