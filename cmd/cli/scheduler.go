@@ -268,9 +268,15 @@ func schedulerFiles(d *deps, file, database string) (wrote []string, err error) 
 		}
 		sayErr(d, "wrote %s, and the administrator's token to %s", path, beside)
 	}
-	err = write(filepath.Join(dir, "scheduler.key"), scheduler.NewKey()+"\n")
-	if errors.Is(err, os.ErrExist) {
+	c, err := loadSchedulerConfig(d, file)
+	if err != nil {
+		return wrote, err
+	}
+	switch err = write(c.KeyFile, scheduler.NewKey()+"\n"); {
+	case errors.Is(err, os.ErrExist):
 		err = nil
+	case err != nil:
+		err = fmt.Errorf("%s: key_file: %w", c.place("key_file"), err)
 	}
 	return wrote, err
 }

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -47,4 +48,25 @@ func TestReplicaWithAnotherKey(t *testing.T) {
 		t.Errorf("init --new-key: code %d\n%s", code, said)
 	}
 	well()
+}
+
+// The key is made where the configuration that is there wants it, and nowhere else.
+func TestKeyIsMadeWhereItIsWanted(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file, key := filepath.Join(dir, "scheduler.toml"), filepath.Join(dir, "secrets", "own.key")
+	if err := errors.Join(os.Mkdir(filepath.Dir(key), 0o700), os.WriteFile(file, []byte("database = \"sqlite:s.db\"\nkey_file = \"secrets/own.key\"\nlisten = \"127.0.0.1:0\"\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if code, out, errs := oneShotWith(t, dir, all.Backends(), "scheduler", "init", "--file", file); code != 0 {
+			t.Fatalf("code %d\n%s%s", code, out, errs)
+		}
+	}
+	if info, err := os.Stat(key); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "scheduler.key")); err == nil {
+		t.Error("a key that nobody asked for was made")
+	}
 }
