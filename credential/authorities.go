@@ -19,10 +19,13 @@ func Authorities(env Env, opts Options, tell func(error)) func() *Trust {
 }
 
 // lookFor finds what the files of a directory with CA certificates are.
-func lookFor(dir string) (list []os.FileInfo) {
-	entries, _ := os.ReadDir(dir) // none: LoadTrust says why
+func lookFor(dir string) []os.FileInfo { return lookInto(dir, namesCA) }
+
+// lookInto finds what the files of a directory with some names are.
+func lookInto(dir string, wanted func(name string) bool) (list []os.FileInfo) {
+	entries, _ := os.ReadDir(dir) // none: who reads them says why
 	for _, e := range entries {
-		if !namesCA(e.Name()) {
+		if !wanted(e.Name()) {
 			continue
 		}
 		if info, err := os.Stat(filepath.Join(dir, e.Name())); err == nil {

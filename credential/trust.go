@@ -23,6 +23,7 @@ type Trust struct {
 	grid   *x509.CertPool        // those of the directory
 	system func() *x509.CertPool // reads the system's; nil: not trusted
 	now    func() time.Time
+	open   bool // an authority below one of these need not be among them
 }
 
 // authority is a CA of the directory.

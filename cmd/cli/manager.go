@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -29,11 +28,11 @@ func (f *managerTLS) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.cert, "cert", "", "own certificate in `FILE`, for both ends of a connection")
 	fl.StringVar(&f.key, "key", "", "and its key in `FILE`")
-	fl.StringVar(&f.ca, "ca", "", "authorities whose certificates others must show, in `FILE`")
+	fl.StringVar(&f.ca, "ca", "", "authorities whose certificates others must show: a `FILE`, beside which their revocation lists may be (HASH.r0), or a directory as grids have them")
 }
 
 // read reads the certificates.
-func (f *managerTLS) read(d *deps) (own func() *tls.Certificate, authorities func() *x509.CertPool, err error) {
+func (f *managerTLS) read(d *deps) (own func() *tls.Certificate, authorities func() daemon.Authorities, err error) {
 	if f.cert == "" || f.key == "" || f.ca == "" {
 		return nil, nil, usageError(errors.New("managers and brokers know each other by certificates: give --cert, --key and --ca"))
 	}
@@ -41,7 +40,7 @@ func (f *managerTLS) read(d *deps) (own func() *tls.Certificate, authorities fun
 		return nil, nil, err
 	}
 	bundle, err := credential.BundleFile(credentialEnv(d), abs(d, f.ca), readNamed, func(err error) { sayErr(d, "%v", err) })
-	return own, func() *x509.CertPool { return bundle().Pool }, err
+	return own, func() daemon.Authorities { return bundle() }, err
 }
 
 // config reads the certificates for links and questions.

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
@@ -96,7 +95,7 @@ func (f *managerServeOptions) check() error {
 }
 
 // daemon is the manager's configuration.
-func (f *managerServeOptions) daemon(d *deps, client *http.Client, authorities func() *x509.CertPool) daemon.Config {
+func (f *managerServeOptions) daemon(d *deps, client *http.Client, authorities func() daemon.Authorities) daemon.Config {
 	rules := managers.Serving()
 	rules.Interval, rules.MaxAge = f.interval.Milliseconds(), f.maxAge.Milliseconds()
 	return daemon.Config{

@@ -10,6 +10,7 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -76,14 +77,28 @@ func tlsConfig(ca, cert, key []byte) (*tls.Config, error) {
 	pool := x509.NewCertPool()
 	pool.AddCert(root)
 	own := tls.Certificate{Certificate: [][]byte{cert}, PrivateKey: k}
-	cfg := TLS(func() *tls.Certificate { return &own }, func() *x509.CertPool { return pool })
+	cfg := TLS(func() *tls.Certificate { return &own }, func() Authorities { return only{pool} })
 	cfg.Certificates = []tls.Certificate{own} // for tests that want to know it
 	return cfg, nil
 }
 
 // believed are the authorities of a configuration.
-func believed(cfg *tls.Config) func() *x509.CertPool {
-	return func() *x509.CertPool { c, _ := cfg.GetConfigForClient(nil); return c.RootCAs }
+func believed(cfg *tls.Config) func() Authorities {
+	return func() Authorities { c, _ := cfg.GetConfigForClient(nil); return only{c.RootCAs} }
+}
+
+// only are authorities without revocation lists.
+type only struct{ *x509.CertPool }
+
+// Roots implements Authorities.
+func (o only) Roots() *x509.CertPool { return o.CertPool }
+
+// Check implements Authorities.
+func (only) Check([][]*x509.Certificate) error { return nil }
+
+// inForce are the authorities that a pointer points to at each time.
+func inForce(p *atomic.Pointer[x509.CertPool]) func() Authorities {
+	return func() Authorities { return only{p.Load()} }
 }
 
 func testServer(addr string, cfg *tls.Config, h http.Handler) (*http.Server, error) {

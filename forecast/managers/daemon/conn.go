@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -42,7 +41,7 @@ func newConn(ctx context.Context, peer string) *conn {
 // shows takes down whose certificate the other side has: the key, which others on its host do not have. The link ends with
 // the certificate, and within a beat with what the authorities of now (nil: nobody is asked) do not believe; the next one is made
 // with that which is there by then.
-func (c *conn) shows(state *tls.ConnectionState, authorities func() *x509.CertPool) {
+func (c *conn) shows(state *tls.ConnectionState, authorities func() Authorities) {
 	if key := keyOf(state); key != "" {
 		c.who = key
 	}
@@ -52,7 +51,7 @@ func (c *conn) shows(state *tls.ConnectionState, authorities func() *x509.CertPo
 	}
 	if authorities != nil {
 		s := new(standing)
-		stands := func() bool { return s.asks(state, authorities()) }
+		stands := func() bool { return s.asks(state, authorities()) == nil }
 		c.stands.Store(&stands)
 	}
 }

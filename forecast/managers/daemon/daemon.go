@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"crypto/x509"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -23,7 +22,7 @@ type Config struct {
 	Rules  managers.Rules     // times in milliseconds
 	Dir    string             // where assignments are kept
 	// Authorities are those of now whose certificates brokers sign passports with; nil: nothing is checked.
-	Authorities func() *x509.CertPool
+	Authorities func() Authorities
 	Client      *http.Client  // with the manager's certificate; must do HTTP/2
 	Beat        time.Duration // between signs of life; four without one end a link; 0: 2 s
 	Log         *slog.Logger

@@ -60,7 +60,7 @@ func seal(j *managers.Job, own *tls.Certificate) error {
 
 // passports checks passports, and remembers whose certificates it has seen.
 type passports struct {
-	authorities func() *x509.CertPool // nil: nothing is checked
+	authorities func() Authorities // nil: nothing is checked
 	mu          sync.Mutex
 	known       map[[sha256.Size]byte]*signer
 }
@@ -137,7 +137,7 @@ func (p *passports) signer(chain [][]byte) (*signer, error) {
 	s := p.known[sum]
 	p.mu.Unlock()
 	believed := p.authorities()
-	if s != nil && s.by == believed && time.Now().Before(s.until) {
+	if s != nil && s.by == believed.Roots() && time.Now().Before(s.until) {
 		return s, nil
 	}
 	s, err := verify(chain, believed)
@@ -153,11 +153,11 @@ func (p *passports) signer(chain [][]byte) (*signer, error) {
 	return s, nil
 }
 
-// recheck is after how long certificates are looked at again.
-const recheck = time.Hour
+// recheck is after how long certificates are looked at again, as revocation lists run out.
+const recheck = 5 * time.Minute
 
 // verify checks certificates against the authorities.
-func verify(chain [][]byte, authorities *x509.CertPool) (*signer, error) {
+func verify(chain [][]byte, authorities Authorities) (*signer, error) {
 	certs, between := make([]*x509.Certificate, len(chain)), x509.NewCertPool()
 	for i, der := range chain {
 		var err error
@@ -168,7 +168,11 @@ func verify(chain [][]byte, authorities *x509.CertPool) (*signer, error) {
 			between.AddCert(certs[i])
 		}
 	}
-	_, err := certs[0].Verify(x509.VerifyOptions{Roots: authorities, Intermediates: between, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+	roots := authorities.Roots()
+	chains, err := certs[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+	if err == nil {
+		err = authorities.Check(chains)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +180,7 @@ func verify(chain [][]byte, authorities *x509.CertPool) (*signer, error) {
 	if certs[0].NotAfter.Before(until) {
 		until = certs[0].NotAfter
 	}
-	return &signer{certs[0], chain, authorities, until}, nil
+	return &signer{certs[0], chain, roots, until}, nil
 }
 
 // chainOf are the certificates that the other side of a connection showed.

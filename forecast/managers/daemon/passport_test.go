@@ -91,14 +91,14 @@ func TestPassportsAreTheBrokers(t *testing.T) {
 // Who was believed by an authority that is taken out is believed no more.
 func TestPassportsByTheAuthoritiesOfNow(t *testing.T) {
 	d, cfg := certified(t)
-	before, others := believed(cfg)(), x509.NewCertPool()
+	before, others := believed(cfg)().Roots(), x509.NewCertPool()
 	j := managers.Job{ID: "j", Broker: "https://127.0.0.1:1", Need: managers.Resources{CPUs: 1}, Submitted: now()}
 	if err := seal(&j, &cfg.Certificates[0]); err != nil {
 		t.Fatal(err)
 	}
 	j.Papers.Chain = cfg.Certificates[0].Certificate
 	for i, pool := range []*x509.CertPool{before, before, others, before} {
-		d.papers.authorities = func() *x509.CertPool { return pool }
+		d.papers.authorities = func() Authorities { return only{pool} }
 		if err := d.papers.check(&j); (err == nil) != (pool == before) {
 			t.Errorf("time %d: %v", i, err)
 		}

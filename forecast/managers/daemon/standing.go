@@ -7,31 +7,40 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"time"
 )
 
 // standing is whether the authorities of now believe the certificate that was shown when a connection was made.
 type standing struct {
 	mu    sync.Mutex
 	by    *x509.CertPool // who was asked last
-	holds bool
+	at    time.Time      // and when
+	holds error
 }
 
-// asks tells whether they do. They are asked once, and again where they were read anew; nil authorities believe all.
-func (s *standing) asks(state *tls.ConnectionState, authorities *x509.CertPool) bool {
+// askAgain is after how long authorities that have not changed are asked again: their revocation lists run out.
+const askAgain = time.Minute
+
+// asks tells why they do not. They are asked once, and again where they were read anew; nil authorities believe all.
+func (s *standing) asks(state *tls.ConnectionState, authorities Authorities) error {
 	if authorities == nil || state == nil || len(state.PeerCertificates) == 0 {
-		return true
+		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.by == authorities {
+	roots := authorities.Roots()
+	if s.by == roots && time.Since(s.at) < askAgain {
 		return s.holds
 	}
 	between := x509.NewCertPool()
 	for _, c := range state.PeerCertificates[1:] {
 		between.AddCert(c)
 	}
-	_, err := state.PeerCertificates[0].Verify(x509.VerifyOptions{Roots: authorities, Intermediates: between, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}})
-	s.by, s.holds = authorities, err == nil
+	chains, err := state.PeerCertificates[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}})
+	if err == nil {
+		err = authorities.Check(chains)
+	}
+	s.by, s.at, s.holds = roots, time.Now(), err
 	return s.holds
 }
 

@@ -3,9 +3,12 @@ package daemon
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"io"
+	"log"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -21,12 +24,12 @@ func (a *authority) switching(t *testing.T) (cfg *tls.Config, authorities *atomi
 		t.Fatal(err)
 	}
 	authorities = new(atomic.Pointer[x509.CertPool])
-	authorities.Store(believed(cfg)())
+	authorities.Store(believed(cfg)().Roots())
 	own, err := cfg.GetCertificate(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return TLS(func() *tls.Certificate { return own }, authorities.Load), authorities
+	return TLS(func() *tls.Certificate { return own }, inForce(authorities)), authorities
 }
 
 // An authority that is taken out speaks for nobody any more, also not on connections that were made before: its members are
@@ -99,7 +102,7 @@ func TestLinksEndWithTheirAuthorities(t *testing.T) {
 	var authorities atomic.Pointer[x509.CertPool]
 	authorities.Store(pool(a.cert))
 	c := newConn(t.Context(), "https://localhost:1")
-	c.shows(&tls.ConnectionState{PeerCertificates: []*x509.Certificate{cert}}, authorities.Load)
+	c.shows(&tls.ConnectionState{PeerCertificates: []*x509.Certificate{cert}}, inForce(&authorities))
 	const beat = 50 * time.Millisecond
 	var beats atomic.Int32
 	go c.write(io.Discard, func() { beats.Add(1); c.heard() }, beat)
@@ -121,4 +124,78 @@ func within(t *testing.T, is func() bool) {
 			t.Fatal("not within 20 s")
 		}
 	}
+}
+
+// revoking are authorities that change their mind.
+type revoking struct {
+	only
+	why error
+}
+
+// Check implements Authorities.
+func (r revoking) Check([][]*x509.Certificate) error { return r.why }
+
+// A certificate that is revoked is believed no more: not at a handshake of either side, not on a connection that was kept, not on a
+// link, and not under a passport.
+func TestRevokedCertificates(t *testing.T) {
+	t.Parallel()
+	a := newAuthority(t)
+	cfg, pool := a.switching(t)
+	own, err := cfg.GetCertificate(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var now atomic.Pointer[revoking]
+	now.Store(&revoking{only: only{pool.Load()}})
+	revoke := func() {
+		again := x509.NewCertPool()
+		again.AddCert(a.cert)
+		now.Store(&revoking{only{again}, errors.New("it was revoked")})
+	}
+	theirs := TLS(func() *tls.Certificate { return own }, func() Authorities { return *now.Load() })
+	s := httptest.NewUnstartedServer(nil)
+	s.Config = Server(theirs, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.TLS = s.Config.TLSConfig
+	s.StartTLS()
+	defer s.Close()
+	client := Client(cfg)
+	ask := func(c *http.Client) (status int) {
+		resp, err := c.Get(s.URL)
+		if err != nil {
+			return 0
+		}
+		resp.Body.Close()
+		return resp.StatusCode
+	}
+	link := newConn(t.Context(), "https://localhost:1")
+	leaf, err := x509.ParseCertificate(own.Certificate[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	link.shows(&tls.ConnectionState{PeerCertificates: []*x509.Certificate{leaf}}, func() Authorities { return *now.Load() })
+	go link.write(io.Discard, link.heard, 20*time.Millisecond)
+	job := jobOf("https://127.0.0.1:1", "")
+	if err := seal(&job, own); err != nil {
+		t.Fatal(err)
+	}
+	job.Papers.Chain = own.Certificate
+	papers := passports{authorities: func() Authorities { return *now.Load() }}
+	if status := ask(client); status != http.StatusOK || papers.check(&job) != nil {
+		t.Fatal(status, papers.check(&job))
+	}
+	revoke()
+	if status := ask(client); status != http.StatusUnauthorized {
+		t.Errorf("on the connection that was kept: %d", status)
+	}
+	if status := ask(client); status != 0 {
+		t.Errorf("a server shakes hands with it: %d", status)
+	}
+	if status := ask(Client(theirs)); status != 0 {
+		t.Errorf("a client shakes hands with it: %d", status)
+	}
+	if err := papers.check(&job); err == nil || !strings.Contains(err.Error(), "revoked") {
+		t.Errorf("a passport: %v", err)
+	}
+	within(t, func() bool { return link.ctx.Err() != nil })
 }

@@ -5,22 +5,32 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"time"
 )
 
+// Authorities are those whose certificates managers and brokers show each other.
+type Authorities interface {
+	// Roots are their certificates: another pool where anything about them has changed, their revocation lists among that.
+	Roots() *x509.CertPool
+	// Check says why none of some chains that end in Roots holds, as where a certificate was revoked.
+	Check(chains [][]*x509.Certificate) error
+}
+
 // TLS returns the configuration of managers and brokers: both sides show
 // certificates of the authorities. own and authorities are asked at each handshake.
-func TLS(own func() *tls.Certificate, authorities func() *x509.CertPool) *tls.Config {
+func TLS(own func() *tls.Certificate, authorities func() Authorities) *tls.Config {
 	config := &tls.Config{
 		GetCertificate:       func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return own(), nil },
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return own(), nil },
 		ClientAuth:           tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
 	}
 	config.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
-		c, pool := config.Clone(), authorities()
-		c.GetConfigForClient, c.RootCAs, c.ClientCAs = nil, pool, pool
+		c, a := config.Clone(), authorities()
+		c.GetConfigForClient, c.RootCAs, c.ClientCAs = nil, a.Roots(), a.Roots()
+		c.VerifyConnection = func(state tls.ConnectionState) error { return a.Check(state.VerifiedChains) }
 		return c, nil
 	}
 	return config
@@ -59,7 +69,7 @@ func (connect dialer) secured(config *tls.Config) dialer {
 
 // current refuses who shows a certificate that has run out since TLS was agreed on, which links keep for weeks, or that the
 // authorities of now do not believe, and ends the connection: the next one shows the certificate that there is by then.
-func current(next http.Handler, authorities func() *x509.CertPool) http.Handler {
+func current(next http.Handler, authorities func() Authorities) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		refuse := func(why string) {
 			w.Header().Set("Connection", "close") // in HTTP/2, too: the server says GOAWAY
@@ -69,26 +79,39 @@ func current(next http.Handler, authorities func() *x509.CertPool) http.Handler 
 			refuse("the certificate that you showed ran out at " + until.UTC().Format(time.RFC3339))
 			return
 		}
-		if s, ok := r.Context().Value(standingKey{}).(*standing); ok && !s.asks(r.TLS, authorities()) {
-			refuse("the certificate that you showed is of an authority that is not believed any more")
-			return
+		if s, ok := r.Context().Value(standingKey{}).(*standing); ok {
+			if err := s.asks(r.TLS, authorities()); err != nil {
+				refuse(fmt.Sprintf("the certificate that you showed is not believed any more: %v", err))
+				return
+			}
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
 // believes are the authorities of now of what TLS returned; nil where it has none to tell.
-func believes(config *tls.Config) func() *x509.CertPool {
-	return func() *x509.CertPool {
+func believes(config *tls.Config) func() Authorities {
+	return func() Authorities {
 		if config.GetConfigForClient == nil {
 			return nil
 		}
 		c, err := config.GetConfigForClient(nil)
 		if err != nil {
-			return x509.NewCertPool()
+			return nil
 		}
-		return c.ClientCAs
+		return configured{c}
 	}
+}
+
+// configured are the authorities of a configuration.
+type configured struct{ *tls.Config }
+
+// Roots implements Authorities.
+func (c configured) Roots() *x509.CertPool { return c.ClientCAs }
+
+// Check implements Authorities.
+func (c configured) Check(chains [][]*x509.Certificate) error {
+	return c.VerifyConnection(tls.ConnectionState{VerifiedChains: chains})
 }
 
 // endOf is when the certificate of the other side runs out; false where none is seen.
