@@ -146,6 +146,7 @@ func (b *Broker) Handler() http.Handler { return BrokerHandler(b.answer, b.order
 // BrokerHandler serves what managers ask a broker: its answer to an offer (/v1/offer), its orders upon a report (/v1/report).
 // Both are told by a manager of the host that they name.
 func BrokerHandler(answer func(Offer) Answer, orders func(Report) Orders) http.Handler {
+	var asked askers
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/offer", func(w http.ResponseWriter, r *http.Request) {
 		var o Offer
@@ -154,12 +155,17 @@ func BrokerHandler(answer func(Offer) Answer, orders func(Report) Orders) http.H
 		}
 	})
 	mux.HandleFunc("POST /v1/report", func(w http.ResponseWriter, r *http.Request) {
+		turn := asked.longTurn(w, r)
+		if turn == nil {
+			return
+		}
+		defer turn()
 		var rep Report
 		if readBody(w, r, maxBody, &rep) && fromManager(w, r, rep.Manager) {
 			writeBody(w, orders(rep))
 		}
 	})
-	return mux
+	return asked.guard(mux)
 }
 
 // fromManager refuses what is not told by the manager's host.

@@ -168,7 +168,7 @@ func call(ctx context.Context, client *http.Client, url string, body, answer any
 		why, _ := io.ReadAll(io.LimitReader(resp.Body, maxWhy))
 		return &refusal{url, resp.StatusCode, strings.TrimSpace(string(why))}
 	}
-	return json.NewDecoder(io.LimitReader(resp.Body, maxBody)).Decode(answer)
+	return json.NewDecoder(io.LimitReader(resp.Body, int64(maxEnded+6*len(text)))).Decode(answer) // who orders names what he was told of
 }
 
 // maxWhy bounds what is read of the reason of a refusal, in bytes.

@@ -78,6 +78,8 @@ const (
 	maxChain   = 10
 	maxCerts   = 32 << 10 // bytes of a chain
 	maxSigners = 1000
+	minRSA     = 1024 // bits; a key of a hundred thousand takes seconds
+	maxRSA     = 16384
 )
 
 // check says what is wrong with a passport, and lets jobs of one broker share its certificates.
@@ -121,18 +123,14 @@ func algorithmOf(cert *x509.Certificate) x509.SignatureAlgorithm {
 
 // signer finds out whose certificates these are.
 func (p *passports) signer(chain [][]byte) (*signer, error) {
-	size, hash := 0, sha256.New()
+	size := 0
 	for _, der := range chain {
 		size += len(der)
 	}
 	if len(chain) == 0 || len(chain) > maxChain || size > maxCerts {
 		return nil, fmt.Errorf("%d certificates of %d bytes: want 1 to %d of %d at most", len(chain), size, maxChain, maxCerts)
 	}
-	for _, der := range chain {
-		fmt.Fprintf(hash, "%d ", len(der))
-		hash.Write(der)
-	}
-	sum := [sha256.Size]byte(hash.Sum(nil))
+	sum := sumOf(chain)
 	p.mu.Lock()
 	s := p.known[sum]
 	p.mu.Unlock()
@@ -149,8 +147,22 @@ func (p *passports) signer(chain [][]byte) (*signer, error) {
 	if p.known == nil || len(p.known) >= maxSigners {
 		p.known = map[[sha256.Size]byte]*signer{}
 	}
-	p.known[sum] = s
+	needed := sumOf(s.chain) // others may have added certificates that nobody needs, each time others
+	if k := p.known[needed]; k != nil && k.by == s.by {
+		s.chain = k.chain
+	}
+	p.known[sum], p.known[needed] = s, s
 	return s, nil
+}
+
+// sumOf is by what a chain is known.
+func sumOf(chain [][]byte) [sha256.Size]byte {
+	hash := sha256.New()
+	for _, der := range chain {
+		fmt.Fprintf(hash, "%d ", len(der))
+		hash.Write(der)
+	}
+	return [sha256.Size]byte(hash.Sum(nil))
 }
 
 // recheck is after how long certificates are looked at again, as revocation lists run out.
@@ -163,6 +175,9 @@ func verify(chain [][]byte, authorities Authorities) (*signer, error) {
 		var err error
 		if certs[i], err = x509.ParseCertificate(der); err != nil {
 			return nil, err
+		}
+		if key, ok := certs[i].PublicKey.(*rsa.PublicKey); ok && (key.N.BitLen() < minRSA || key.N.BitLen() > maxRSA) {
+			return nil, fmt.Errorf("an RSA key of %d bits: want %d to %d", key.N.BitLen(), minRSA, maxRSA)
 		}
 		if i > 0 {
 			between.AddCert(certs[i])
@@ -180,7 +195,15 @@ func verify(chain [][]byte, authorities Authorities) (*signer, error) {
 	if certs[0].NotAfter.Before(until) {
 		until = certs[0].NotAfter
 	}
-	return &signer{certs[0], chain, roots, until}, nil
+	return &signer{certs[0], needed(chains[0]), roots, until}, nil
+}
+
+// needed is a chain without the authority at its end, which everybody has.
+func needed(chain []*x509.Certificate) (list [][]byte) {
+	for _, cert := range chain[:max(1, len(chain)-1)] {
+		list = append(list, cert.Raw)
+	}
+	return list
 }
 
 // chainOf are the certificates that the other side of a connection showed.

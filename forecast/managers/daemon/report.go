@@ -18,6 +18,7 @@ type acquaintance struct {
 // hands them in again.
 const (
 	maxReports    = 64
+	maxAnswering  = 1000 // that answered the last time are asked at once; the others when these have answered
 	brokerSilence = 10 * time.Minute
 )
 
@@ -32,9 +33,12 @@ func (d *Daemon) due() map[string]*Report {
 			delete(d.brokers, name)
 		}
 	}
-	busy := 0
+	busy, answering := 0, 0
 	for _, a := range d.brokers {
-		if a.asked && !a.answers {
+		switch {
+		case a.asked && a.answers:
+			answering++
+		case a.asked:
 			busy++
 		}
 	}
@@ -50,8 +54,9 @@ func (d *Daemon) due() map[string]*Report {
 		}
 		switch {
 		case a.asked, len(r.Waiting)+len(r.Running) == 0:
+		case a.answers && answering < maxAnswering:
+			answering, a.asked, due[name] = answering+1, true, r
 		case a.answers:
-			a.asked, due[name] = true, r
 		case busy < maxReports:
 			busy, a.asked, due[name] = busy+1, true, r
 		}

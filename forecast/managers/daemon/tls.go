@@ -146,6 +146,6 @@ func client(config *tls.Config, connect dialer) *http.Client {
 func transport(config *tls.Config, connect dialer) *http.Transport {
 	return &http.Transport{
 		DialTLSContext: connect.secured(config), ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute,
-		MaxIdleConnsPerHost: 8, MaxResponseHeaderBytes: 64 << 10, HTTP2: &http.HTTP2Config{SendPingTimeout: 5 * time.Second, PingTimeout: 5 * time.Second},
+		MaxIdleConns: 256, MaxIdleConnsPerHost: 8, MaxResponseHeaderBytes: 64 << 10, HTTP2: &http.HTTP2Config{SendPingTimeout: 5 * time.Second, PingTimeout: 5 * time.Second},
 	}
 }
