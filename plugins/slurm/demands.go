@@ -12,18 +12,18 @@ import (
 
 // demand is what a job asks for, as far as squeue's one-letter columns do not tell.
 type demand struct {
-	memory  float64 // MB in all, or had; 0: not told
-	nodes   int     // least number of them, as it asks for it; 0: not told
-	most    int     // nodes that it may have, by Slurm's own guess where it does not say
-	even    bool    // it says how many tasks are on a node
-	apart   bool    // Slurm plans it on more than one node
-	tasks   int
-	each    int           // processors of a node, at least
-	gpus    int           // in all, of a job that does not ask for so many a node
-	types   []string      // of them, as features
-	perGPU  int           // processors with each of them; 0: not told
-	ofGPU   float64       // MB with each of them
-	with    with          // what memory is asked with
+	memory float64 // MB in all, or had; 0: not told
+	nodes  int     // least number of them, as it asks for it; 0: not told
+	most   int     // nodes that it may have, by Slurm's own guess where it does not say
+	even   bool    // it says how many tasks are on a node
+	apart  bool    // Slurm plans it on more than one node
+	tasks  int
+	each   int      // processors of a node, at least
+	gpus   int      // in all, of a job that does not ask for so many a node
+	types  []string // of them, as features
+	perGPU int      // processors with each of them; 0: not told
+	ofGPU  float64  // MB with each of them
+	detail
 	bound   bool          // its nodes must be neighbours
 	threads bool          // each of its processors is a core's
 	apiece  bool          // each of its tasks has its cores for itself
@@ -98,14 +98,14 @@ func demanded(f []string) demand {
 
 // spreads says on how many nodes a waiting job may be, which squeue tells as Slurm's guess
 // where the job leaves it open: on any number then. Of one that is guessed to be on one node
-// nothing tells whether it asked for that. Where Slurm plans it on several it did not; else
-// it is taken to have, so that it is not foretold to start on what is free of several nodes.
+// squeue does not tell whether it asked for that (see details). Where Slurm plans it on several it did not; else,
+// where that is not known either, it is taken to have, so that it is not foretold to start on what is free of several nodes.
 func (d *demand) spreads(j *batch.Job, guess, gpusOfNode int) {
 	switch {
 	case d.nodes != 1 || d.even || j.Procs <= 1:
 	case d.most > guess:
 		j.Nodes, j.MaxNodes = 0, d.most
-	case guess > 1 || d.apart || d.gpus > gpusOfNode:
+	case guess > 1 || d.apart || d.free || d.gpus > gpusOfNode:
 		j.Nodes = 0
 	default:
 		j.Nodes = 1

@@ -30,7 +30,7 @@ func demands(t *testing.T, c *cluster) {
 		{"-n4 -N4 -w n3", batch.Job{Memory: 100, Nodes: 4}},
 		{"-n8 -N1 -x n[1-2],n8", batch.Job{Memory: 100, Nodes: 1, Without: []string{"n1", "n2", "n8"}}},
 		{"-n6 -N2 --ntasks-per-node=3", batch.Job{Memory: 100, Nodes: 2, Each: 3}},
-		{"-n2 -c3", batch.Job{Memory: 100, Nodes: 1, Each: 3}},
+		{"-n2 -c3", batch.Job{Memory: 100, Each: 3}},
 		{"-N2-4", batch.Job{Memory: 100, Nodes: 2}},
 		{"-n24", batch.Job{Memory: 100}},
 		{"-n24 -N3", batch.Job{Memory: 100, Nodes: 3}},

@@ -119,7 +119,7 @@ type Queue struct {
 	set    atomic.Pointer[set]             // nil: not known
 	barred atomic.Pointer[map[string]bool] // partitions that let none of the account's jobs in; nil: not known
 	parts  parts
-	memory memories
+	more   details
 	who    account
 }
 
@@ -150,7 +150,7 @@ func (q *Queue) Queue(ctx context.Context) (batch.State, error) {
 	if told := q.set.Load(); told != nil {
 		c.set = *told
 	}
-	q.memory.learn(ctx, q.site, &c)
+	q.more.learn(ctx, q.site, &c)
 	s := c.state(q.site.Options.Now(), q.site.URL)
 	if c.set.cores {
 		c.widen(s.Jobs, c.set.memory)
