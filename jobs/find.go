@@ -45,8 +45,17 @@ const (
 // UnfoundError is what of some ids was not found, while the others were: an *IDError or a *DamagedError for each.
 type UnfoundError struct{ Errs []error }
 
+// MostUnfound is how many ids that were not found are named to a user: a list of thousands of ids may be one of another machine's jobs.
+const MostUnfound = 20
+
 // Error implements error.
-func (e *UnfoundError) Error() string { return errors.Join(e.Errs...).Error() }
+func (e *UnfoundError) Error() string {
+	text := errors.Join(e.Errs[:min(len(e.Errs), MostUnfound)]...).Error()
+	if more := len(e.Errs) - MostUnfound; more > 0 {
+		text += fmt.Sprintf("\nand %d more that were not found", more)
+	}
+	return text
+}
 
 // Unwrap returns all of them.
 func (e *UnfoundError) Unwrap() []error { return e.Errs }

@@ -208,6 +208,28 @@ func TestUnknownIDsAmongOthers(t *testing.T) {
 	}
 }
 
+// TestThousandsOfUnknownIDs: of a list of ids that are another machine's some are named, and how many more there are.
+func TestThousandsOfUnknownIDs(t *testing.T) {
+	t.Parallel()
+	dir, _, names := recorded(t)
+	ids := []string{"list"}
+	for n := range 2000 {
+		ids = append(ids, fmt.Sprintf("1zzzzzzzzzz%04d", n))
+	}
+	for id := range names {
+		for _, c := range []struct {
+			words []string
+			code  int
+		}{{ids, 2}, {append(ids, id), 5}} {
+			code, out, errs := atLiarIn(t, dir, &liar{}, c.words...)
+			if n := strings.Count(errs, "no job "); code != c.code || n != 20 || !strings.Contains(errs, "and 1980 more that were not found") || strings.Contains(out, id) != (code == 5) {
+				t.Errorf("%d ids: code %d, %d are named: %.500s", len(c.words), code, n, errs)
+			}
+		}
+		break
+	}
+}
+
 // TestListsAsCSVAndColumns: what is listed for a spreadsheet has a line for each job and a
 // field for each column, whatever is in the names; sorted as was said.
 func TestListsAsCSVAndColumns(t *testing.T) {
