@@ -173,7 +173,7 @@ func (s *session) selected(ctx context.Context, d *deps, sel selection) ([]*jobs
 		if err != nil {
 			return nil, err
 		}
-		return rs, confirm(ctx, d, sel.verb, sel, false, len(rs))
+		return rs, confirm(ctx, d, sel.verb, sel, false, rs)
 	}
 	rs, err := selectJobs(ctx, d, s.jobs.Store, sel.ids, sel, sel.live)
 	if err != nil {
@@ -185,7 +185,7 @@ func (s *session) selected(ctx context.Context, d *deps, sel selection) ([]*jobs
 			return nil, err
 		}
 	}
-	return rs, confirm(ctx, d, sel.verb, sel, len(sel.ids) > 0, len(rs))
+	return rs, confirm(ctx, d, sel.verb, sel, len(sel.ids) > 0, rs)
 }
 
 // showProgress shows what takes long until the session is closed.

@@ -4,9 +4,11 @@ package cli_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -123,5 +125,40 @@ func TestInterruptedQuestionIsNo(t *testing.T) {
 	_ = cmd.Wait() // its exit code is judged
 	if code := cmd.ProcessState.ExitCode(); code != 130 || !errs.has("\ngrid: nothing was done") || errs.has("looks up") {
 		t.Errorf("exit code %d: %s", code, errs.text.String())
+	}
+}
+
+// TestQuestionCountsWhatIsCancelled: the question before cancel counts the jobs that have not ended, and is not asked where
+// all have.
+func TestQuestionCountsWhatIsCancelled(t *testing.T) {
+	t.Parallel()
+	home := "HOME=" + testbed.Home(t)
+	grid := func(in *os.File, words ...string) string {
+		cmd := exec.Command("grid", words...)
+		cmd.Env, cmd.Stdin = append(os.Environ(), home), in
+		out, err := cmd.CombinedOutput()
+		if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
+			t.Fatal(err)
+		}
+		return string(out)
+	}
+	answered := func(answer string) *os.File {
+		master, slave := pseudoTerminal(t)
+		if _, err := master.WriteString(answer); err != nil {
+			t.Fatal(err)
+		}
+		return slave
+	}
+	grid(nil, "run", "--", "true")
+	if said := grid(answered("n\n"), "cancel", "--all"); strings.Contains(said, "?") {
+		t.Errorf("where all have ended: %s", said)
+	}
+	file := filepath.Join(t.TempDir(), "j.jdl")
+	if err := os.WriteFile(file, []byte(`Executable = "/bin/sleep"; Arguments = "100";`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	grid(nil, "submit", file)
+	if said := grid(answered("y\n"), "cancel", "--all"); !strings.Contains(said, "cancel 1 job? [y/N]") || strings.Contains(said, "nothing was done") {
+		t.Errorf("with one of two: %s", said)
 	}
 }

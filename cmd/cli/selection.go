@@ -395,7 +395,11 @@ func ids(d *deps, args []string) ([]string, error) {
 }
 
 // confirm asks at a terminal before a verb that ends or removes jobs is let at jobs that were not named one by one.
-func confirm(ctx context.Context, d *deps, verb string, sel selection, named bool, n int) error {
+func confirm(ctx context.Context, d *deps, verb string, sel selection, named bool, rs []*jobs.Outcome) error {
+	n := len(rs)
+	if verb == "cancel" { // which leaves those as they are that have ended
+		n = len(slices.DeleteFunc(slices.Clone(rs), func(o *jobs.Outcome) bool { return o.Final() }))
+	}
 	if !sel.sure || sel.yes || named || n == 0 || !d.env.InTerminal {
 		return nil
 	}
