@@ -31,9 +31,10 @@ func (t *timepiece) wrong(endpoint string) *credential.Finding {
 	return nil
 }
 
-// blame says where a credential was refused that the clocks differ, and which way: that is why, most likely.
+// blame says where a credential was refused that the clocks differ by more than credentials bear, and which way: that is why, most
+// likely.
 func (t *timepiece) blame(e *plugins.Error) {
-	if f := t.wrong(e.Endpoint); f != nil {
+	if f := t.wrong(e.Endpoint); f != nil && f.Severity == credential.Problem {
 		e.Kind, e.Err, e.Hint = plugins.Credential, f, fmt.Sprintf("%s [%s]: %s", f.What, f.ID, f.Mend)
 	}
 }
