@@ -136,6 +136,7 @@ func (c Config) withDefaults() Config {
 func (a *Agent) Run(ctx context.Context) error {
 	a.prepare()
 	blind := 0 // looks in a row that failed
+	var said lately
 	for {
 		before := a.looked
 		err := tell(ctx, a)
@@ -148,7 +149,9 @@ func (a *Agent) Run(ctx context.Context) error {
 			if errors.Is(err, errUnkept) {
 				what = "an end of this agent would lose what it has learned"
 			}
-			a.Log.Warn(what, "error", err)
+			if said.is(what+err.Error(), a.Now()) {
+				a.Log.Warn(what, "error", err)
+			}
 		}
 		if blind++; err == nil || a.looked != before {
 			blind = 0

@@ -133,7 +133,7 @@ func (p porch) provider(ctx context.Context) (*oidc.Provider, *oauth2.Config, er
 func (p porch) in(w http.ResponseWriter, r *http.Request) {
 	_, conf, err := p.provider(r.Context())
 	if err != nil {
-		p.Log.Warn("sign in", "error", err)
+		p.Log.Warn("nobody can sign in to the page: its issuer cannot be asked (grid scheduler doctor asks it, too)", "issuer", p.Login.Issuer, "error", err)
 		p.stranger(w, http.StatusBadGateway, "The issuer "+p.Login.Issuer+" does not answer. Try again later.")
 		return
 	}
@@ -158,7 +158,7 @@ func (p porch) back(w http.ResponseWriter, r *http.Request) {
 	}
 	subject, err := p.exchange(r.Context(), q.Get("code"), v)
 	if err != nil {
-		p.Log.Warn("sign in", "from", r.RemoteAddr, "error", err)
+		p.Log.Warn("somebody could not sign in to the page: what its issuer answered is not good (grid scheduler doctor asks it, too)", "issuer", p.Login.Issuer, "from", r.RemoteAddr, "error", err)
 		p.stranger(w, http.StatusForbidden, "The issuer's answer is not good: signing in has failed. The scheduler's log tells why.")
 		return
 	}

@@ -198,7 +198,7 @@ func (s *Scheduler) pause(ctx context.Context, d time.Duration) bool {
 func (s *Scheduler) tidy(ctx context.Context) error {
 	for s.pause(ctx, 10*time.Minute) {
 		if err := tidyUp(ctx, s); err != nil && ctx.Err() == nil {
-			s.log.Warn("tidying up", "error", err)
+			s.log.Warn("what is old was not removed from the database; it is tried again in ten minutes", "error", err)
 		}
 	}
 	return nil
