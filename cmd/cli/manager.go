@@ -235,7 +235,8 @@ func serveUntil(ctx context.Context, d *deps, listen string, cfg *tls.Config, h 
 	}
 	s := daemon.Server(cfg, h)
 	s.ErrorLog, s.ConnState = complaints(d), crowd()
-	go s.ServeTLS(l, "", "")
+	s.TLSConfig = briefly(s.TLSConfig)
+	go s.ServeTLS(brief{l}, "", "")
 	after := context.AfterFunc(ctx, func() { s.Close() })
 	return func() {
 		after()

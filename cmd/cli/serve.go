@@ -79,7 +79,8 @@ func serveOn(ctx context.Context, srv *http.Server, l net.Listener) error {
 	served := make(chan error, 1)
 	go func() {
 		if srv.TLSConfig != nil {
-			served <- srv.ServeTLS(l, "", "")
+			srv.TLSConfig = briefly(srv.TLSConfig)
+			served <- srv.ServeTLS(brief{l}, "", "")
 		} else {
 			served <- srv.Serve(l)
 		}
