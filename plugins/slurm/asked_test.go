@@ -50,8 +50,9 @@ func taped(t *testing.T, dir string) batch.State {
 	if n, _ := fmt.Sscan(string(text), &now); err != nil || n != 1 {
 		t.Fatal("no time", err)
 	}
-	l.time = time.Unix(now, 0)
-	q, err := l.QueueReader(l.url)
+	b := New(Options{Environ: []string{"PATH=" + l.dir + ":" + os.Getenv("PATH")}, Home: t.TempDir(), Command: time.Minute, Now: func() time.Time { return time.Unix(now, 0) }})
+	t.Cleanup(func() { b.Close() })
+	q, err := b.QueueReader(l.url)
 	if err != nil {
 		t.Fatal(err)
 	}
