@@ -60,8 +60,10 @@ func (i *instance) status(now time.Time) plugins.Status {
 	return st
 }
 
-// timeout is how long a client waits for an answer.
-const timeout = time.Minute
+const (
+	timeout  = time.Minute    // for which a client waits for an answer
+	tardiest = 12 * time.Hour // after which no request arrives any more
+)
 
 // call is one message and its answer. do happens at the computing element when
 // the message arrives there, twice perhaps; ok is false when no answer came in
@@ -83,7 +85,7 @@ func (n *network) call(p *process, to *ce, do func()) (answered, refused bool) {
 		case n.chance(0.03):
 			back = n.between(0, 2*timeout) // late answer
 		case n.tardy && n.chance(0.03):
-			there = n.between(n.within, 12*time.Hour)
+			there = n.between(n.within, tardiest)
 		}
 	}
 	if p.now.Before(to.down) {

@@ -84,6 +84,9 @@ func (s *story) play() {
 	s.at(begin.Add(horizon), func() { s.net.calm = true })
 	s.start(begin.Add(horizon+time.Hour), "end", 0, s.shifts[0], func(p *process) { s.watch(ctx, p) })
 	s.start(begin.Add(horizon+4*time.Hour), "end", 0, s.shifts[1], func(p *process) { s.watch(ctx, p) })
+	if s.net.tardy { // whoever looks when all has arrived finds it
+		s.start(begin.Add(horizon+tardiest+time.Hour), "end", 0, s.shifts[0], func(p *process) { s.watch(ctx, p) })
+	}
 	s.run()
 	if len(s.faults) == 0 {
 		s.judge()
