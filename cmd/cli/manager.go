@@ -112,9 +112,9 @@ func runManagerShow(ctx context.Context, d *deps, f managerShowOptions, name str
 		return err
 	}
 	if f.tree {
-		return showTree(ctx, d, daemon.Client(cfg), name, f)
+		return showTree(ctx, d, daemon.Reader(cfg), name, f)
 	}
-	s, err := (&managerReader{client: daemon.Client(cfg)}).state(ctx, name)
+	s, err := (&managerReader{client: daemon.Reader(cfg)}).state(ctx, name)
 	if err != nil {
 		return err
 	}

@@ -56,6 +56,7 @@ func withStanding(ctx context.Context, _ net.Conn) context.Context {
 type renewed struct {
 	config  *tls.Config
 	connect dialer
+	window  int // of a stream, in bytes; 0: that of net/http
 	mu      sync.Mutex
 	by      *x509.CertPool
 	under   *http.Transport
@@ -81,7 +82,7 @@ func (t *renewed) current() (*http.Transport, error) {
 		if t.under != nil {
 			t.under.CloseIdleConnections()
 		}
-		t.by, t.under = c.RootCAs, transport(t.config, t.connect)
+		t.by, t.under = c.RootCAs, transport(t.config, t.connect, t.window)
 	}
 	return t.under, nil
 }

@@ -136,6 +136,14 @@ func Client(config *tls.Config) *http.Client {
 	return client(config, new(net.Dialer).DialContext)
 }
 
+// Reader returns a client for whoever looks at many managers at once: of what each answers at most 256 KiB are in memory
+// before they are read.
+func Reader(config *tls.Config) *http.Client {
+	c := Client(config)
+	c.Transport.(*renewed).window = 256 << 10
+	return c
+}
+
 func client(config *tls.Config, connect dialer) *http.Client {
 	return &http.Client{
 		Transport:     &renewed{config: config, connect: connect},
@@ -143,9 +151,10 @@ func client(config *tls.Config, connect dialer) *http.Client {
 	}
 }
 
-func transport(config *tls.Config, connect dialer) *http.Transport {
+// transport is one of which so many bytes of a stream are taken before they are read; 0: as many as net/http does.
+func transport(config *tls.Config, connect dialer, window int) *http.Transport {
 	return &http.Transport{
 		DialTLSContext: connect.secured(config), ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute,
-		MaxIdleConns: 256, MaxIdleConnsPerHost: 8, MaxResponseHeaderBytes: 64 << 10, HTTP2: &http.HTTP2Config{SendPingTimeout: 5 * time.Second, PingTimeout: 5 * time.Second},
+		MaxIdleConns: 256, MaxIdleConnsPerHost: 8, MaxResponseHeaderBytes: 64 << 10, HTTP2: &http.HTTP2Config{MaxReceiveBufferPerStream: window, SendPingTimeout: 5 * time.Second, PingTimeout: 5 * time.Second},
 	}
 }
