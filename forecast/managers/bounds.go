@@ -5,7 +5,7 @@ import "slices"
 // A description is one line on a link, of 8 MiB at most with the tree above and a job. Where neighbours tell more together than
 // one line holds each of them has its share of it: a link of others must not end, nor be without them, because of one that tells much.
 const (
-	maxRooms      = 3 << 20  // bytes of the amounts that a neighbour is told
+	maxRooms      = 3 << 19  // bytes of the amounts that a neighbour is told
 	maxWholes     = 2 << 20  // and of the kinds of systems
 	maxSystemTags = 64 << 10 // bytes of the tags of one of either
 )

@@ -250,7 +250,7 @@ func servingTwo(t *testing.T) (d *Daemon, client, other *http.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other = Client(second)
+	other = Reader(second) // which is in this process, too
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ import (
 // and one after the other is taken in, where they are long.
 const (
 	maxLine   = 8 << 20
-	maxLines  = 3 * maxLine
+	maxLines  = 2 * maxLine
 	longLine  = 64 << 10
 	maxValues = 400_000 // of 32,768 amounts and the names of a tree
 )
@@ -140,7 +140,7 @@ func (r *lineReader) frame(ctx context.Context, line []byte, take func(frame) er
 // Of what the links of one certificate tell of free resources and of systems so much is kept, in bytes of a message; and so many
 // descriptions of more than longLine are written to them at a time.
 const (
-	maxTables   = 12 << 20
+	maxTables   = 8 << 20
 	largeAtOnce = 4
 )
 
