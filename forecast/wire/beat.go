@@ -37,6 +37,7 @@ func DecodeBeat(text []byte, l Limits) (*Beat, error) {
 	}
 	c := checker{l: l}
 	c.name("cluster", b.Cluster, false)
+	c.id("seq", b.Seq)
 	c.digest("digest", b.Digest)
 	c.time("made", b.Made, false)
 	c.between("ttl", float64(b.TTL), 1, maxSpan)

@@ -4,6 +4,7 @@ package wire
 func (d *Delta) check(l Limits) error {
 	c := &checker{l: l}
 	c.name("cluster", d.Cluster, false)
+	c.id("seq", d.Seq)
 	c.time("made", d.Made, false)
 	c.name("booked", d.Booked, true)
 	c.between("ttl", float64(d.TTL), 1, maxSpan)

@@ -100,6 +100,7 @@ func DecodeAck(text []byte, l Limits) (*Ack, error) {
 		return nil, err
 	}
 	c := checker{l: l}
+	c.id("seq", a.Seq) // the agent counts on from there
 	c.digest("digest", a.Digest)
 	c.count("bookings", len(a.Bookings), l.Slots)
 	for i := range a.Bookings {

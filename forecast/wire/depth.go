@@ -55,23 +55,26 @@ func Deepen(slots []Slot, busy map[string][]Use, from int64, cpus int) []Deep {
 		}
 	}
 	free, gone, booked, over := begun.sum(), ended.sum(), taken.sum(), given.sum()
-	passed := int64(0)
-	for _, s := range order {
+	passed, most := int64(0), len(list)+maxDeepened
+	for i, s := range order {
 		v := &slots[s.n]
 		before := booked.until(s.at) - over.until(s.at) - gone.until(s.at)
-		list = v.cut(list, passed+before, free.until(s.at)+before, cpus)
+		list = v.cut(list, most+i, passed+before, free.until(s.at)+before, cpus)
 		passed += int64(v.CPUs)
 	}
 	slices.Reverse(list)
 	return list
 }
 
-// cut cuts a slot of which so many processors come before, of so many in all.
-func (s *Slot) cut(list []Deep, before, all int64, cpus int) []Deep {
+// maxDeepened is how many more parts there are than slots at most: then slots are left whole.
+const maxDeepened = 100_000
+
+// cut cuts a slot of which so many processors come before, of so many in all; into no more than make the list most.
+func (s *Slot) cut(list []Deep, most int, before, all int64, cpus int) []Deep {
 	for left := int64(s.CPUs); left > 0; {
 		tenth := min(tenths-1, max(0, (2*before+1)*tenths/(2*max(1, all))))
 		n := left
-		if tenth < tenths-1 { // up to the first processor whose middle lies in the next
+		if tenth < tenths-1 && len(list) < most { // up to the first processor whose middle lies in the next
 			n = min(left, max(1, (2*(tenth+1)*all+tenths-1)/(2*tenths)-before))
 		}
 		part := *s

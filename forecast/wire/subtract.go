@@ -44,13 +44,29 @@ func Subtract(slots []Slot, busy map[string][]Use) []Slot {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		of := byNode[name]
-		for _, u := range busy[name] {
-			of = u.cut(of)
-		}
-		list = append(list, of...)
+		list = append(list, cutAll(byNode[name], busy[name])...)
 	}
 	return list
+}
+
+// A node's slots are cut as long as they are fewer than maxPieces, and maxCut at most are looked at for all of its
+// bookings together: twice what single processors need of a node that has four thousand.
+const (
+	maxPieces = 250_000
+	maxCut    = 20_000_000
+)
+
+// cutAll takes bookings out of the slots of their node. Where these are too many for that nothing is left of them:
+// slots that overlap at the ends of bookings are cut by each, and grow with the product of their numbers.
+func cutAll(slots []Slot, busy []Use) []Slot {
+	looked := 0
+	for _, u := range busy {
+		if looked += len(slots); looked > maxCut || len(slots) > maxPieces {
+			return nil
+		}
+		slots = u.cut(slots)
+	}
+	return slots
 }
 
 // cut takes one booking out of the slots of its node, out of its own slot first.
