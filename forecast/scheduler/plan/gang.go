@@ -7,6 +7,11 @@ const (
 	enough = 2
 )
 
+// recounts bounds, in slots that are looked at, how often in a cycle the slots of one cluster that are open at a
+// time are counted anew as others end. Where they are made to overlap and end one by one that goes with the square of
+// their number: parallel jobs get none there until the next cycle.
+const recounts = 100_000_000
+
 // gangs holds the slots by cluster and start, for jobs that take several at
 // once.
 type gangs struct {
@@ -14,6 +19,7 @@ type gangs struct {
 	of     [][]int32 // slots by cluster; sorted once they are used
 	sorted []bool
 	fresh  [][]int32 // left of divided slots since then
+	looked []int     // by cluster: see recounts
 	cursor int
 	open   []int32
 	spare  []int32
@@ -27,7 +33,7 @@ func (p *index) gangIndex() *gangs {
 		return p.gangs
 	}
 	n := len(p.r.Clusters)
-	g := &gangs{index: p, of: make([][]int32, n), sorted: make([]bool, n), fresh: make([][]int32, n)}
+	g := &gangs{index: p, of: make([][]int32, n), sorted: make([]bool, n), fresh: make([][]int32, n), looked: make([]int, n)}
 	count := make([]int, n)
 	for i := range p.work {
 		count[p.work[i].Cluster]++
@@ -165,6 +171,9 @@ func (g *gangs) together(j *Job, c int) (Booking, bool) {
 			continue
 		}
 		if soonest-j.Wall < from {
+			if g.looked[c] += len(open); g.looked[c] > recounts {
+				break
+			}
 			open, soonest = g.stillOpen(j, open, from)
 			got = g.count(j, open)
 		}
