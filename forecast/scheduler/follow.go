@@ -3,6 +3,7 @@ package scheduler
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"iter"
 	"maps"
@@ -30,6 +31,19 @@ type mark struct {
 	native  string
 	started int64
 }
+
+// key is that of the message about a booking's job. A long word is not in it as it is: PostgreSQL has no keys of
+// some thousand bytes.
+func (m *mark) key(request string) string {
+	word := m.native
+	if len(word) > maxWord {
+		word = fmt.Sprintf("%x", sha256.Sum256([]byte(word)))
+	}
+	return "seen/" + request + "/" + fmt.Sprint(m.state, word, m.started)
+}
+
+// maxWord is how long words for states are as a rule at most, in bytes.
+const maxWord = 100
 
 func (s follower) run(ctx context.Context) error {
 	failed := func(owner string, err error) error {
@@ -203,7 +217,7 @@ func (s follower) tell(ctx context.Context, jobs []placed, states []plugins.Stat
 		if st.State == plugins.Unknown {
 			continue
 		}
-		is := mark{st.State, st.Native, unix(st.Started)}
+		is := mark{st.State, plain(st.Native), unix(st.Started)}
 		if s.last[jobs[i].request] != is {
 			news, marks = append(news, seenOf(jobs[i].job, jobs[i].request, st)), append(marks, is)
 			changed[jobs[i].cluster] = true
@@ -214,7 +228,7 @@ func (s follower) tell(ctx context.Context, jobs []placed, states []plugins.Stat
 	}
 	err := s.store.tx(ctx, func(h handle) error {
 		for i, v := range news {
-			if err := h.post(ctx, kindSeen, "seen/"+v.Request+"/"+fmt.Sprint(marks[i].state, marks[i].native, marks[i].started), v); err != nil {
+			if err := h.post(ctx, kindSeen, marks[i].key(v.Request), v); err != nil {
 				return err
 			}
 		}

@@ -78,6 +78,7 @@ func (o outbox) do(ctx context.Context, a action) (tell func() error) {
 	r := result{Action: a.ID, Job: a.Job, Verb: a.Verb, Key: a.Key}
 	began := o.now() // by the scheduler's clock: what a launch takes shifts the next bookings
 	retry := o.attempt(ctx, a, &r)
+	r.Said = plain(r.Said)
 	if ctx.Err() != nil && r.Kind != 0 { // this replica ends: that says nothing of the job
 		r.Kind, retry = 0, time.Second
 	}
@@ -386,7 +387,7 @@ func (o outbox) cancelAt(ctx context.Context, a action, j *Job, back plugins.Sub
 }
 
 func seenOf(job, request string, st plugins.Status) *seen {
-	v := &seen{Job: job, Request: request, State: st.State, Native: st.Native, Reason: st.Reason, Node: st.Node, Started: unix(st.Started), Ended: unix(st.Ended)}
+	v := &seen{Job: job, Request: request, State: st.State, Native: plain(st.Native), Reason: plain(st.Reason), Node: plain(st.Node), Started: unix(st.Started), Ended: unix(st.Ended)}
 	if st.ExitCode.OK {
 		v.Exit = &st.ExitCode.V
 	}
