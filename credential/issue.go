@@ -53,7 +53,14 @@ func (x *X509) signDelegation(csr []byte, o issueOptions) ([]byte, error) {
 	return pemChain(append([]*x509.Certificate{cert}, x.chain...)), nil
 }
 
+// maxRequest bounds a certificate request, in bytes: of each name in it thirty times its bytes are kept, and
+// one with a key of 16,384 bits has some four thousand.
+const maxRequest = 64 << 10
+
 func parseRequest(data []byte) (*x509.CertificateRequest, error) {
+	if len(data) > maxRequest {
+		return nil, fmt.Errorf("it has %d bytes, more than %d", len(data), maxRequest)
+	}
 	if block, _ := pem.Decode(data); block != nil {
 		if block.Type != "CERTIFICATE REQUEST" && block.Type != "NEW CERTIFICATE REQUEST" {
 			return nil, fmt.Errorf("the server sent a %s", block.Type)

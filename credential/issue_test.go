@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"math/big"
+	"strings"
 	"testing"
 	"time"
 )
@@ -131,5 +132,22 @@ func TestDelegationRequestIsChecked(t *testing.T) {
 	}
 	if _, err := user.SignDelegation([]byte("hello"), time.Hour); err == nil {
 		t.Error("garbage was signed")
+	}
+}
+
+// A request without end, of a name with a million parts, is not read.
+func TestGiantRequests(t *testing.T) {
+	user := newCA(t, "CA").user(t, "Alice", nil)
+	key := newKey(t)
+	name := pkix.Name{}
+	for range 20_000 {
+		name.ExtraNames = append(name.ExtraNames, pkix.AttributeTypeAndValue{Type: oidCommonName, Value: "x"})
+	}
+	csr, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: name}, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := user.SignDelegation(csr, time.Hour); err == nil || !strings.Contains(err.Error(), "bytes, more than") {
+		t.Errorf("a request of %d bytes: %v", len(csr), err)
 	}
 }

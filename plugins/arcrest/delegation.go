@@ -144,12 +144,15 @@ func delegateToken(ctx context.Context, c *client, op, version string) (delegati
 	return delegation{ID: id, Expires: wanted(c)}, nil
 }
 
+// maxChain bounds the certificates of a delegation, in bytes.
+const maxChain = 1 << 20
+
 // stillThere asks the CE for a delegation: an unknown id would be accepted
 // with a job and fail it later. Only whether it answers counts, and that what
 // it has is not about to expire.
 func stillThere(ctx context.Context, c *client, op, version, id string) bool {
 	path := "/rest/" + version + "/delegations/" + url.PathEscape(id) + "?action=get"
-	body, _, err := c.read(ctx, &call{op: op, method: http.MethodPost, path: path, scope: scopeCreate})
+	body, _, err := c.read(ctx, &call{op: op, method: http.MethodPost, path: path, scope: scopeCreate, most: maxChain})
 	if err != nil {
 		return false
 	}

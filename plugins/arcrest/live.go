@@ -146,7 +146,7 @@ func (c looker) state(ctx context.Context, id string) (string, error) {
 	case word == "":
 		return "", nil
 	case !ok: // this job's state alone is unknown, as one of the list is
-		return word, nil
+		return short(word), nil
 	case pending:
 		return known.pending, nil
 	case word != "FINISHED":

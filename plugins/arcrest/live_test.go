@@ -129,3 +129,27 @@ func TestRealOneByOne(t *testing.T) {
 		}
 	}
 }
+
+// TestWordsWithoutEnd: of a state that a CE calls by a megabyte there is kept what a record keeps of it.
+func TestWordsWithoutEnd(t *testing.T) {
+	f := newFake(t, func(w http.ResponseWriter, r *http.Request, body string) bool {
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/diagnose/status"):
+			fmt.Fprint(w, strings.Repeat("X", maxDiag))
+		case r.URL.Query().Get("action") == "info":
+			echo(w, body, "<status-code>200</status-code><reason>OK</reason>")
+		default:
+			return false
+		}
+		return true
+	})
+	b := f.backend(t)
+	c, err := b.client(t.Context(), "x", f.url(), "")
+	check(t, err)
+	c.listing.Store(&listLength{Jobs: 1000, Seen: b.o.Now()})
+	for _, st := range b.Status(t.Context(), []plugins.Handle{c.handle("job1"), c.handle("job2")}) {
+		if n := len(st.Native); n == 0 || n > maxWords {
+			t.Errorf("a state of %d bytes", n)
+		}
+	}
+}
