@@ -226,3 +226,16 @@ func TestFetchStaysInside(t *testing.T) {
 		t.Errorf("by name: %+v", r)
 	}
 }
+
+// TestOneIDForSeveralJobs: a scheduler that gives one id to several jobs is not believed that it has taken them.
+func TestOneIDForSeveralJobs(t *testing.T) {
+	b, url := against(t, func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, `{"jobs":[{"key":"a","id":"same"},{"key":"b","id":"same"},{"key":"c","id":"other"}]}`)
+	})
+	got := b.Submit(t.Context(), requests(url, "a", "b", "c"), nil)
+	for i, want := range []plugins.Kind{plugins.Uncertain, plugins.Uncertain, noKind} {
+		if kindOf(got[i].Err) != want || (got[i].Handle.ID != "") != (want == noKind) {
+			t.Errorf("%s: %v, %q", got[i].ID, got[i].Err, got[i].Handle.ID)
+		}
+	}
+}

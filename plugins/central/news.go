@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 )
 
@@ -19,5 +20,6 @@ func (b *Backend) News(ctx context.Context, endpoint, mark string) (ids []string
 		Jobs []string `json:"jobs"`
 	}
 	err = c.do(ctx, "news", http.MethodGet, "/v1/jobs/news?since="+url.QueryEscape(cmp.Or(mark, "0")), nil, &out)
-	return out.Jobs, strconv.FormatInt(out.Mark, 10), err
+	ids = slices.DeleteFunc(out.Jobs, func(id string) bool { return len(id) > maxWord }) // no job's, and they are kept
+	return ids, strconv.FormatInt(out.Mark, 10), err
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -54,6 +55,27 @@ func TestNewsOfAnEnd(t *testing.T) {
 	enough()
 	if said := <-others; said != "[]" {
 		t.Errorf("another one heard %s", said)
+	}
+}
+
+// Names that no job has, of megabytes, are not kept of news; nor is more of what is said of a job than a record keeps.
+func TestLongWordsOfAScheduler(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	b, at := against(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			fmt.Fprintf(w, `{"mark":7,"jobs":[%q,"k"]}`, long)
+			return
+		}
+		fmt.Fprintf(w, `{"jobs":[{"id":"k","state":"running","plugins":"running","native":%q,"reason":%q,"node":%q}]}`, long, long, long)
+	})
+	if ids, _, err := b.News(t.Context(), at, ""); err != nil || !slices.Equal(ids, []string{"k"}) {
+		t.Errorf("%d names, %v", len(ids), err)
+	}
+	st := b.Status(t.Context(), []plugins.Handle{{Interface: central.Interface, Endpoint: at, ID: "k"}})[0]
+	for _, text := range []string{st.Native, st.Reason, st.Node} {
+		if len(text) < 1000 || len(text) > 4<<10 {
+			t.Errorf("%d bytes are kept", len(text))
+		}
 	}
 }
 

@@ -64,7 +64,7 @@ const longestRun = 100 * 365 * 86400
 
 // status is the job in the words of all back-ends.
 func (v view) status(h plugins.Handle) plugins.Status {
-	s := plugins.Status{Handle: h, State: v.Plugins, Native: v.words(), Reason: v.reason(), Node: v.where(), Submitted: at(v.Submitted), Started: at(v.Started), Ended: at(v.Ended)}
+	s := plugins.Status{Handle: h, State: v.Plugins, Native: brief(v.words()), Reason: brief(v.reason()), Node: brief(v.where()), Submitted: at(v.Submitted), Started: at(v.Started), Ended: at(v.Ended)}
 	switch v.Plugins {
 	case plugins.Accepted, plugins.Preparing, plugins.Queued, plugins.Running, plugins.Held, plugins.Finishing, plugins.Done, plugins.Failed, plugins.Cancelled, plugins.Lost:
 	default: // of a later version: kept in a record, no event could move the job again
@@ -78,6 +78,17 @@ func (v view) status(h plugins.Handle) plugins.Status {
 		s.WallTime = time.Duration(v.Ended-v.Started) * time.Second
 	}
 	return s
+}
+
+// maxSaid is how long a text about a job is kept, in bytes, as records keep no more.
+const maxSaid = 4 << 10
+
+// brief is the beginning of a text, and keeps nothing of the rest in memory.
+func brief(text string) string {
+	if len(text) <= maxSaid {
+		return text
+	}
+	return strings.Clone(text[:maxSaid])
 }
 
 // where is the node, and of which cluster, that the job began on.

@@ -127,10 +127,16 @@ func (c *client) send(ctx context.Context, until time.Time, jobs []submission, a
 	if err != nil {
 		return
 	}
+	given := map[string]int{}
+	for _, t := range out.Jobs {
+		given[t.ID]++
+	}
 	for _, t := range out.Jobs {
 		i, mine := at[t.Key]
 		switch {
 		case !mine:
+		case t.ID != "" && given[t.ID] > 1:
+			results[i].Err = &plugins.Error{Kind: plugins.Uncertain, Op: "submit", Endpoint: c.endpoint, Said: "it gave one id to several jobs"}
 		case t.Error != "" || t.ID == "":
 			results[i].Err = &plugins.Error{Kind: plugins.Refused, Op: "submit", Endpoint: c.endpoint, Said: t.Error}
 		default:
