@@ -107,11 +107,22 @@ func (a *Agent) send(ctx context.Context, d *wire.Delta, next *published) error 
 	return nil
 }
 
+// mostBookings is how many bookings are believed at most: they are held against every job that waits, and a cluster
+// has some for each of its processors, and those in its queue.
+func mostBookings(a *Agent) int {
+	n := 1000 + a.Conf.Turns
+	for i := range a.latest.Nodes {
+		n += 8 * max(0, a.latest.Nodes[i].CPUs)
+	}
+	return n
+}
+
 func (a *Agent) bookings(list []wire.Booking) {
 	a.Meter.bookings.Set(float64(len(list)))
 	now := a.Now().Unix()
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	list = list[:min(len(list), mostBookings(a))]
 	if wire.MarkOf(list, now) != wire.MarkOf(a.booked, now) {
 		a.until = time.Time{} // whose the jobs in the queue are, and so what is free for others, is to be seen anew
 	}

@@ -3,12 +3,14 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"gridbroker/batch"
 	"gridbroker/forecast/wire"
 	"gridbroker/plugins"
 )
@@ -89,7 +91,12 @@ func (a *Agent) reserve(ctx context.Context) error {
 	var todo []func() error
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		if !slices.Contains(have, name) {
-			todo = append(todo, func() error { return a.Reserve.Reserve(ctx, name, kept(want[name])) })
+			todo = append(todo, func() error {
+				if err := reservable(a, want[name]); err != nil {
+					return err
+				}
+				return a.Reserve.Reserve(ctx, name, kept(want[name]))
+			})
 		}
 	}
 	for _, name := range have {
@@ -121,4 +128,25 @@ func kept(b wire.Booking) plugins.Kept {
 		k.CPUs[p.Node] += int(p.CPUs)
 	}
 	return k
+}
+
+// reservable is why nothing is reserved for a booking: a scheduler is given no nodes that guests are not let to, none for
+// longer than a guest may run, and none later than slots are offered.
+func reservable(a *Agent, b wire.Booking) error {
+	if most := a.Conf.Site.MaxGuest; most > 0 && b.To-b.From > most {
+		return fmt.Errorf("nothing is reserved for %d s: guests may run for %d s", b.To-b.From, most)
+	}
+	if ahead := b.From - a.Now().Unix(); ahead > int64(a.Conf.Horizon/time.Second) {
+		return fmt.Errorf("nothing is reserved %d s ahead: slots are offered for %v", ahead, a.Conf.Horizon)
+	}
+	s, _ := a.State()
+	for _, p := range b.Slots {
+		if !slices.ContainsFunc(s.Nodes, func(n batch.Node) bool { return n.Name == p.Node && a.Conf.lets(&n) }) {
+			return fmt.Errorf("nothing is reserved of node %s, which is not offered", p.Node)
+		}
+	}
+	if len(b.Slots) == 0 {
+		return errors.New("nothing is reserved for a booking of no node")
+	}
+	return nil
 }
