@@ -29,6 +29,8 @@ type memory struct {
 	jobs      map[string]*Job // those that are not final
 	classes   map[string]uint16
 	features  []nodeClass
+	named     int                 // features in all of these
+	forgetAt  int                 // when there are more, classes are forgotten that no node has any more
 	nodes     int32               // numbers given so far
 	rights    map[string][]uint64 // clusters that will do, by wish
 	order     []string            // names of clusters by their number in plans
@@ -54,12 +56,6 @@ func (m *memory) anyToPlan() bool {
 		}
 	}
 	return false
-}
-
-// nodeClass is what nodes are told apart by.
-type nodeClass struct {
-	features []string
-	gpus     int32
 }
 
 // cluster is one site in memory.
@@ -171,48 +167,33 @@ func (m *memory) settle(c *cluster, site string, conf Config) error {
 	if c.site.Function != "" {
 		c.formula, c.formulaErr = plan.CompileFormula(c.site.Function)
 	}
-	c.number, c.class, c.classes, c.memory, c.cpus, c.largest = map[string]int32{}, map[string]uint16{}, nil, 0, 0, 0
+	c.number, c.memory, c.cpus, c.largest = map[string]int32{}, 0, 0, 0
 	for i := range c.site.Nodes {
 		n := &c.site.Nodes[i]
 		c.number[n.Name] = m.nodes
-		class := m.classOf(n)
-		c.class[n.Name] = class
-		for len(c.classes) <= int(class/64) {
-			c.classes = append(c.classes, 0)
-		}
-		c.classes[class/64] |= 1 << (class % 64)
 		c.memory = max(c.memory, int32(min(n.Memory, math.MaxInt32)))
 		c.cpus, c.largest = c.cpus+int64(n.CPUs), max(c.largest, n.CPUs)
 		m.nodes++
+	}
+	if m.classify(c); m.named > m.forgetAt {
+		m.forgetClasses()
 	}
 	c.resource = c.describe(conf.Clusters[c.name])
 	clear(m.rights)
 	return nil
 }
 
-func (m *memory) classOf(n *wire.Node) uint16 {
-	features := slices.Clone(n.Features)
-	slices.Sort(features)
-	key := fmt.Sprint(n.GPUs, "\x00", strings.Join(features, "\x00"))
-	class, ok := m.classes[key]
-	if !ok && len(m.features) < 1<<16 {
-		class = uint16(len(m.features))
-		m.classes[key] = class
-		m.features = append(m.features, nodeClass{features, n.GPUs})
-	}
-	return class
-}
-
 // describe is the cluster as requirements of jobs see it.
 func (c *cluster) describe(to ClusterConfig) *glue.Resource {
 	r := &glue.Resource{ID: c.name, CEID: c.name, Name: c.name, Site: c.name, CE: c.name, Queue: queueFor(to, &c.site), LRMS: c.site.LRMS, Serving: glue.Production}
 	r.Endpoints = []glue.Endpoint{{URL: to.Endpoint, Interface: to.Interface, Health: "ok", Serving: glue.Production}}
-	total, memory := int64(0), int64(0)
+	total, memory, seen := int64(0), int64(0), map[string]bool{}
 	for _, n := range c.site.Nodes {
 		total += int64(n.CPUs)
 		memory = max(memory, n.Memory)
 		for _, f := range n.Features {
-			if !slices.Contains(r.RuntimeEnvironments, f) {
+			if !seen[f] && len(seen) < maxFeatures {
+				seen[f] = true
 				r.RuntimeEnvironments = append(r.RuntimeEnvironments, f)
 			}
 		}
