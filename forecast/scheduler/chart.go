@@ -347,12 +347,11 @@ type charts struct {
 }
 
 func (c *charts) get(ctx context.Context, s sight, f *Frame, members []Member) (o Overview, t Truth, err error) {
-	select {
-	case c.turn <- struct{}{}:
-		defer func() { <-c.turn }()
-	case <-ctx.Done():
-		return o, t, ctx.Err()
+	end, err := c.take(ctx)
+	if err != nil {
+		return o, t, err
 	}
+	defer end()
 	if c.minute != f.Now/60 {
 		if t, err = s.truth(ctx, f.Now); err != nil {
 			return o, t, err
@@ -366,4 +365,24 @@ func (c *charts) get(ctx context.Context, s sight, f *Frame, members []Member) (
 		c.frame, c.drawn = *f, o
 	}
 	return c.drawn, c.truth, nil
+}
+
+// take waits for the turn to draw.
+func (c *charts) take(ctx context.Context) (end func(), err error) {
+	select {
+	case c.turn <- struct{}{}:
+		return func() { <-c.turn }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// nodes draws one cluster node by node, in its turn.
+func (c *charts) nodes(ctx context.Context, s sight, f *Frame, of *ClusterInfo, p Person) ([]Row, error) {
+	end, err := c.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	return s.nodes(ctx, f, of, p)
 }

@@ -66,8 +66,10 @@ func (s sight) nodes(ctx context.Context, f *Frame, c *ClusterInfo, p Person) (r
 	for _, v := range list {
 		of[v.node] = append(of[v.node], v)
 	}
+	looks := maxLooks
 	for _, n := range c.Site.Nodes {
-		rows = append(rows, Row{n.Name, n.Up, f.lanes(of[n.Name], n.CPUs)})
+		rows = append(rows, Row{n.Name, n.Up, f.lanes(of[n.Name], n.CPUs, &looks)})
+		delete(of, n.Name) // of nodes of one name the first counts
 	}
 	slices.SortFunc(rows, func(a, b Row) int { return natural(a.Label, b.Label) })
 	return rows, nil
@@ -80,14 +82,23 @@ type onNodes struct {
 	cluster string
 }
 
+// maxShares bounds what is drawn of local jobs, in shares of nodes. Of a node that has more processors so many
+// lanes are drawn, and maxLooks bounds, in looks at lanes, what is drawn of all nodes together.
+const (
+	maxShares = 500_000
+	maxLanes  = 1024
+	maxLooks  = 50_000_000
+)
+
 // localOf reads the site's own jobs of a frame, the ended ones first.
 func (h onNodes) localOf(ctx context.Context, guests map[string]bool) (list []stretch, err error) {
 	add := func(task, node, spread string, procs int32, from, to int64, kind, said string) {
-		if guests[task] || from == 0 || from >= h.f.From+h.f.Span || to <= h.f.From {
+		if guests[task] || from == 0 || from >= h.f.From+h.f.Span || to <= h.f.From || len(list) > maxShares {
 			return
 		}
+		text := fmt.Sprintf("local job %s, %d processors, %s", task, procs, said)
 		for _, s := range wire.Shares(spread, node, procs) {
-			list = append(list, stretch{s.Node, from, to, s.CPUs, 0, kind, fmt.Sprintf("local job %s, %d processors, %s", task, procs, said)})
+			list = append(list, stretch{s.Node, from, to, s.CPUs, 0, kind, text})
 		}
 	}
 	err = h.rows(ctx, func(scan func(...any) error) error {
@@ -186,20 +197,27 @@ func (h onNodes) freeOf(ctx context.Context) (list []stretch, err error) {
 }
 
 // lanes gives every stretch processors of its node for its time, the lowest that
-// nobody has, and draws it there.
-func (f *Frame) lanes(list []stretch, cpus int32) (bars []Bar) {
-	cpus = max(1, cpus)
+// nobody has, and draws it there, as long as there are looks left.
+func (f *Frame) lanes(list []stretch, cpus int32, looks *int) (bars []Bar) {
+	if len(list) == 0 {
+		return nil
+	}
+	cpus, list = laned(max(1, cpus), list)
 	slices.SortFunc(list, func(a, b stretch) int {
 		return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.from, b.from), strings.Compare(a.text, b.text))
 	})
 	type span struct{ from, to int64 }
 	taken := make([][]span, cpus)
 	free := func(lane int32, s stretch) bool {
+		*looks -= 1 + len(taken[lane])
 		return !slices.ContainsFunc(taken[lane], func(t span) bool { return s.from < t.to && t.from < s.to })
 	}
 	for _, s := range list {
 		if s.to = min(s.to, f.From+f.Span); s.to <= max(s.from, f.From) {
 			continue
+		}
+		if *looks < 0 {
+			break
 		}
 		left := min(s.cpus, cpus)
 		for lane := int32(0); lane < cpus && left > 0; lane++ {
@@ -214,6 +232,17 @@ func (f *Frame) lanes(list []stretch, cpus int32) (bars []Bar) {
 		}
 	}
 	return bars
+}
+
+// laned are a node's processors and what is on them, by lanes where there are too many to draw each.
+func laned(cpus int32, list []stretch) (int32, []stretch) {
+	if cpus <= maxLanes {
+		return cpus, list
+	}
+	for i := range list {
+		list[i].cpus = int32((int64(list[i].cpus)*maxLanes + int64(cpus) - 1) / int64(cpus))
+	}
+	return maxLanes, list
 }
 
 func (f *Frame) bar(s stretch, lane, lanes, cpus int32) Bar {

@@ -186,7 +186,7 @@ func (a *board) look(ctx context.Context, p Person, f *Frame) (*Look, error) {
 	}
 	v.Counts.CPUs, v.Counts.Free, v.Counts.Guests = v.CPUs, v.Free, v.Guests
 	if f.Cluster != "" && len(v.Bands) == 1 {
-		if v.Rows, err = (sight{a.S.store}).nodes(ctx, f, &v.Bands[0].Info, p); err != nil {
+		if v.Rows, err = a.charts.nodes(ctx, sight{a.S.store}, f, &v.Bands[0].Info, p); err != nil {
 			return nil, err
 		}
 	}
