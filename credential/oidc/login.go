@@ -97,7 +97,7 @@ func (l Login) Run(ctx context.Context) (*Session, *credential.Token, error) {
 	l.Show(code.VerificationURI, code.UserCode, code.VerificationURIComplete)
 	tok, err := cfg.DeviceAccessToken(ctx, code, audienceParam(l.Audience)...)
 	if err != nil {
-		return nil, nil, l.explain(ctx, err)
+		return nil, nil, l.explain(ctx, err, code.DeviceCode)
 	}
 	return s.accept(tok)
 }
@@ -131,16 +131,16 @@ func withOffline(scopes []string) []string {
 }
 
 // explain tells the ways apart in which a device flow ends without a token.
-func (l Login) explain(ctx context.Context, err error) error {
+func (l Login) explain(ctx context.Context, err error, deviceCode string) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case code(err) == "access_denied":
-		return finding("login.denied", l.Issuer, "the login was denied", "", err)
+		return finding("login.denied", l.Issuer, "the login was denied", "", err, deviceCode, l.ClientSecret)
 	case code(err) == "expired_token", errors.Is(err, context.DeadlineExceeded):
 		return finding("login.timeout", l.Issuer, "nobody entered the code in time", "grid auth login, and enter the code at once", nil)
 	}
-	return finding("login.failed", l.Issuer, "the issuer gave no token", "", err)
+	return finding("login.failed", l.Issuer, "the issuer gave no token", "", err, deviceCode, l.ClientSecret)
 }
 
 // register makes a public client at the issuer, where it lets everybody do so.

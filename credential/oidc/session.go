@@ -84,7 +84,7 @@ func (s *Session) Refresh(ctx context.Context, client *http.Client, audience str
 		if code(err) == "invalid_scope" {
 			mend += " --scope " + strings.Join(scopes, " --scope ")
 		}
-		return nil, finding("login.refresh", s.Issuer, "the issuer gave no new token", mend, err)
+		return nil, finding("login.refresh", s.Issuer, "the issuer gave no new token", mend, err, s.RefreshToken, s.ClientSecret)
 	}
 	_, t, err := s.accept(tok)
 	return t, err
