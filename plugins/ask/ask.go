@@ -30,6 +30,8 @@ type Client struct {
 	Timeout time.Duration // of one question; 0: 3 s
 	Limit   int64         // on one answer, in bytes; 0: 4 MB
 	AtOnce  int           // questions at the same time; 0: 16
+
+	long sync.Mutex // held while a long answer is read
 }
 
 var errNoClient = errors.New("services are asked by a client that bounds where it connects to")
@@ -71,7 +73,7 @@ func (c *Client) Do(ctx context.Context, method, target string, headers map[stri
 	defer cancel()
 	text, err := c.do(asked, method, target, headers, body)
 	if err != nil {
-		err = fmt.Errorf("%s: %w", service, trim(err))
+		err = fmt.Errorf("%s: %w", service, briefly(trim(err)))
 	}
 	if c.Breaker != nil && !errors.Is(ctx.Err(), context.Canceled) {
 		c.Breaker.Done(service, err)

@@ -96,15 +96,21 @@ func (c *Client) one(ctx context.Context, u string, job *jdl.Job, rs []*glue.Res
 	if err != nil {
 		return nil, err
 	}
-	a, err := parse(text, c.Now())
+	byQueue := map[string]rank.Forecast{}
+	err = c.Ask.Alone(ctx, text, func() error {
+		a, err := parse(text, c.Now())
+		if err != nil {
+			return err
+		}
+		for _, s := range a.Starts {
+			if f, ok := s.forecast(u, a.Made); ok && asked[s.Queue] {
+				byQueue[s.Queue] = f
+			}
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", ask.ServiceOf(u), err)
-	}
-	byQueue := map[string]rank.Forecast{}
-	for _, s := range a.Starts {
-		if f, ok := s.forecast(u, a.Made); ok {
-			byQueue[s.Queue] = f
-		}
 	}
 	return byQueue, nil
 }

@@ -35,16 +35,21 @@ type Queue struct {
 // Schema is the version of the JSON document; it only ever gains fields.
 const Schema = "grid.queues/v1"
 
-// maxCount is the longest queue that is believed, and maxQueues how many a cluster has at most.
+// maxCount is the longest queue that is believed, maxQueues how many a cluster has at most, and maxName how long the name of its
+// kind is, in bytes.
 const (
 	maxCount  = 1_000_000_000
 	maxQueues = 10_000
+	maxName   = 256
 )
 
 // check tells whether there may be as many queues, of such lengths.
 func (a Answer) check() error {
 	if len(a.Queues) > maxQueues {
 		return fmt.Errorf("it tells of more than %d queues", maxQueues)
+	}
+	if len(a.LRMS) > maxName {
+		return fmt.Errorf("the name of its LRMS has more than %d bytes", maxName)
 	}
 	for _, n := range append(a.lengths(), a.CEWaiting) {
 		if n < 0 || n > maxCount {

@@ -38,7 +38,7 @@ func (c *Client) QueueLengths(ctx context.Context, rs []*glue.Resource) (map[str
 			return nil, err
 		}
 		out := make(map[string]rank.QueueLength, len(about))
-		all := rank.QueueLength{Source: u, LRMS: a.LRMS, Lengths: a.lengths(), CE: a.CEWaiting, At: a.At} // the lengths are one list for all
+		all := rank.QueueLength{Source: u, LRMS: a.LRMS, Lengths: []int64{a.waiting()}, CE: a.CEWaiting, At: a.At}
 		own := a.byName()
 		for _, r := range about {
 			q := all
@@ -83,7 +83,11 @@ func (c *Client) one(ctx context.Context, u string) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	a, err := parse(text)
+	var a Answer
+	err = c.Ask.Alone(ctx, text, func() (err error) {
+		a, err = parse(text)
+		return err
+	})
 	if err != nil {
 		return a, fmt.Errorf("%s: %w", ask.ServiceOf(target), err)
 	}
@@ -91,6 +95,14 @@ func (c *Client) one(ctx context.Context, u string) (Answer, error) {
 		a.At = now
 	}
 	return a, nil
+}
+
+// waiting are the jobs of all queues: nobody needs the length of each, and they would be added up for each resource anew.
+func (a Answer) waiting() (n int64) {
+	for _, l := range a.lengths() {
+		n += l
+	}
+	return n
 }
 
 // byName are the waiting jobs of the queues that have a name.

@@ -111,7 +111,7 @@ func TestServerAndClient(t *testing.T) {
 			t.Errorf("%s: N = %d of %+v", id, q.Total(), q)
 		}
 	}
-	if q := got["1"]; q.CE != 5 || len(q.Lengths) != 2 || !q.At.Equal(state().Now) {
+	if q := got["1"]; q.CE != 5 || len(q.Lengths) != 1 || q.Own.OK || !q.At.Equal(state().Now) {
 		t.Errorf("JSON: %+v", q)
 	}
 	if n := reads.Load(); n != 1 {
