@@ -3,9 +3,7 @@ package slurm
 import (
 	"context"
 	"errors"
-	"maps"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -132,10 +130,12 @@ func (b *Backend) QueueLengths(ctx context.Context, rs []*glue.Resource) (map[st
 		if errs = append(errs, err); err != nil {
 			continue
 		}
+		waiting := []int64{0} // in all of them: a list of each would be made, and added up, for each partition anew
+		for _, n := range byQueue {
+			waiting[0] += n
+		}
 		for _, r := range partitions {
-			q := rank.QueueLength{Source: s.URL, LRMS: "slurm", At: at, Own: glue.Some(byQueue[r.Queue])}
-			q.Lengths = slices.Sorted(maps.Values(byQueue))
-			all[r.ID] = q
+			all[r.ID] = rank.QueueLength{Source: s.URL, LRMS: "slurm", At: at, Own: glue.Some(byQueue[r.Queue]), Lengths: waiting}
 		}
 	}
 	return all, errors.Join(errs...)
