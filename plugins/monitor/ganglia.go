@@ -20,6 +20,7 @@ const (
 	gmetadPort = "8651"
 	maxGanglia = 256 << 20
 	maxPart    = 64 << 10 // of one element's tag
+	maxUnwell  = 100_000  // hosts that it complains about
 )
 
 func openGanglia(u *url.URL, opts Options) (func(context.Context) ([]report, error), error) {
@@ -96,6 +97,9 @@ func parseGanglia(r io.Reader, silent time.Duration, now time.Time) ([]report, e
 			if t.Name.Local == "HOST" {
 				if trouble, ok := host.trouble(silent, now); ok {
 					rs = append(rs, report{host.name, trouble})
+				}
+				if len(rs) > maxUnwell {
+					return nil, fmt.Errorf("more than %d hosts are not well", maxUnwell)
 				}
 			}
 		}

@@ -3,7 +3,6 @@ package monitor
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"gridbroker/plugins"
+	"gridbroker/plugins/ask"
 )
 
 // check is one state of a host (service "") or of a service on it.
@@ -207,7 +207,7 @@ func parseStatusJSON(text []byte) ([]check, error) {
 			Services map[string]map[string]statusEntry `json:"servicelist"`
 		} `json:"data"`
 	}
-	if err := json.Unmarshal(text, &doc); err != nil {
+	if err := ask.JSON(text, &doc); err != nil {
 		return nil, fmt.Errorf("not an answer of statusjson.cgi: %w", err)
 	}
 	if doc.Data.Hosts == nil && doc.Data.Services == nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"gridbroker/plugins"
+	"gridbroker/plugins/ask"
 )
 
 // alerts is asked when the URL names no expression: every alert that fires;
@@ -26,18 +27,18 @@ func openPrometheus(u *url.URL, opts Options) (func(context.Context) ([]report, 
 		expr     string
 		critical bool
 	}
-	var ask []question
+	var asked []question
 	for _, name := range []string{"critical", "warning"} {
 		for _, expr := range u.Query()[name] {
-			ask = append(ask, question{expr, name == "critical"})
+			asked = append(asked, question{expr, name == "critical"})
 		}
 	}
-	if len(ask) == 0 {
-		ask = []question{{alerts, false}}
+	if len(asked) == 0 {
+		asked = []question{{alerts, false}}
 	}
 	return func(ctx context.Context) ([]report, error) {
 		var all []report
-		for _, q := range ask {
+		for _, q := range asked {
 			base.RawQuery = url.Values{"query": {q.expr}}.Encode()
 			text, err := opts.Ask.Get(ctx, base.String(), "application/json")
 			if err != nil && len(text) == 0 {
@@ -73,7 +74,7 @@ type series struct {
 // complaint. The host is the label host, ce, nodename or instance.
 func parsePrometheus(text []byte, critical bool) ([]report, error) {
 	var a prometheusAnswer
-	if err := json.Unmarshal(text, &a); err != nil {
+	if err := ask.JSON(text, &a); err != nil {
 		return nil, fmt.Errorf("not an answer of Prometheus: %w", err)
 	}
 	if a.Status != "success" {
