@@ -80,7 +80,6 @@ func (b *Broker) Relax(j *JobPlan) []Relaxation {
 	out := append(single(near), pairs(near)...)
 	slices.SortStableFunc(out, func(a, b Relaxation) int { return cmp.Compare(b.worth(), a.worth()) })
 	out = undominated(out)
-	out = out[:min(len(out), maxRelaxations)]
 	b.price(m, j, out, near)
 	return out
 }
@@ -91,13 +90,17 @@ func (r Relaxation) worth() float64 {
 }
 
 // undominated leaves out what changes the same things as another one, or more
-// things, by more, and opens no more.
+// things, by more, and opens no more, and what is beyond the first maxRelaxations: there may be one for each resource.
 func undominated(rs []Relaxation) []Relaxation {
 	var out []Relaxation
-	for i, r := range rs {
-		if !slices.ContainsFunc(rs, func(o Relaxation) bool { return o.dominates(r) }) &&
-			!slices.ContainsFunc(rs[:i], func(o Relaxation) bool { return o.String() == r.String() }) {
+	said := map[string]bool{}
+	for _, r := range rs {
+		text := r.String()
+		if !said[text] && !slices.ContainsFunc(rs, func(o Relaxation) bool { return o.dominates(r) }) {
 			out = append(out, r)
+		}
+		if said[text] = true; len(out) == maxRelaxations {
+			break
 		}
 	}
 	return out
