@@ -54,3 +54,22 @@ func TestProgramsTogether(t *testing.T) {
 		t.Errorf("after very many steps: %v", v)
 	}
 }
+
+// TestSearchesOfProgramsTogether: programs of one evaluation, and the evaluation itself, share what their regular expressions may take
+// that go back for ever.
+func TestSearchesOfProgramsTogether(t *testing.T) {
+	ad := classad.NewAd()
+	ad.Set("id", classad.NewLiteral(classad.StringValue(strings.Repeat("a", 40))))
+	table, eval := classad.NewTable([]*classad.Ad{ad}), classad.NewEvaluation(nil)
+	spent := 0
+	for i := range 100 {
+		e := mustExpr(t, fmt.Sprintf(`regexp("(a*)*(a*)*b%d\\1$", other.id)`, i))
+		eval.Compile(e, table).Eval(0)
+		if err := eval.Err(); err != nil {
+			spent++
+		}
+	}
+	if harmless := mustExpr(t, `regexp("^a+$", other.id)`); spent == 0 || !eval.Compile(harmless, table).Eval(0).IsTrue() {
+		t.Errorf("the evaluation knows of %d programs that searched for too long", spent)
+	}
+}

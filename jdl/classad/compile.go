@@ -48,8 +48,8 @@ const (
 // of a table.
 func Compile(e Expr, self *Ad, t *Table) *Program { return NewEvaluation(self).Compile(e, t) }
 
-func compile(e Expr, self *Ad, t *Table, a *account) *Program {
-	p := &Program{expr: e, self: self, table: t, account: a, ev: newEvaluator(nil)}
+func compile(e Expr, self *Ad, t *Table, a *account, s *searches) *Program {
+	p := &Program{expr: e, self: self, table: t, account: a, ev: newEvaluatorWith(nil, s)}
 	c := compiler{p: p}
 	if a.nodes > maxTotal {
 		c.nodes = maxNodes // nothing more

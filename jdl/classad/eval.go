@@ -61,7 +61,9 @@ func NewEvaluation(self *Ad) *Evaluation {
 }
 
 // Compile is for many rows of a table, on the account of the evaluation.
-func (x *Evaluation) Compile(e Expr, t *Table) *Program { return compile(e, x.self, t, x.account) }
+func (x *Evaluation) Compile(e Expr, t *Table) *Program {
+	return compile(e, x.self, t, x.account, x.searches)
+}
 
 // Eval is Ad.Eval.
 func (x *Evaluation) Eval(e Expr, other Scope) Value {
