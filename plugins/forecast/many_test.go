@@ -17,6 +17,7 @@ import (
 // Who publishes very many resources, each with a service of its own that answers as much as one may, or words without end, costs
 // what one of them does, and little of what they say is kept.
 func TestManyRogueServices(t *testing.T) {
+	testbed.Computes(t) // one after the other
 	const services = 16
 	made := time.Now().UTC().Format(time.RFC3339)
 	for name, c := range map[string]struct {
