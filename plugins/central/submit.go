@@ -127,15 +127,17 @@ func (c *client) send(ctx context.Context, until time.Time, jobs []submission, a
 	if err != nil {
 		return
 	}
-	given := map[string]int{}
+	given, several := map[string]string{}, map[string]bool{} // to whom, and to more than one
 	for _, t := range out.Jobs {
-		given[t.ID]++
+		key, known := given[t.ID]
+		several[t.ID] = several[t.ID] || known && key != t.Key
+		given[t.ID] = t.Key
 	}
 	for _, t := range out.Jobs {
 		i, mine := at[t.Key]
 		switch {
 		case !mine:
-		case t.ID != "" && given[t.ID] > 1:
+		case t.ID != "" && several[t.ID]:
 			results[i].Err = &plugins.Error{Kind: plugins.Uncertain, Op: "submit", Endpoint: c.endpoint, Said: "it gave one id to several jobs"}
 		case t.Error != "" || t.ID == "":
 			results[i].Err = &plugins.Error{Kind: plugins.Refused, Op: "submit", Endpoint: c.endpoint, Said: t.Error}
