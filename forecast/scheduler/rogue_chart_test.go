@@ -52,7 +52,7 @@ func TestChartsOfRogues(t *testing.T) {
 			if code := f.ask(f.client(nil), "agent0", "POST", "/v1/clusters/c0/slots", body, &out); code != 200 {
 				t.Fatal(code, out.Detail)
 			}
-			testbed.Within(t, 4*time.Second, 300<<20, func() {
+			testbed.Within(t, 4*time.Second, 450<<20, func() {
 				if w := f.asked(t.Context(), "alice", "GET", "/?cluster=c0", nil); w.Code != 200 || !strings.Contains(w.Body.String(), "c0") {
 					t.Errorf("%d %.200s", w.Code, w.Body)
 				}
