@@ -56,11 +56,9 @@ func TestTablesOfRogues(t *testing.T) {
 		"a long text":       {`"parent":"` + strings.Repeat("x", 25<<20) + `"`, 1, "localhost"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			self := ""
-			v, show, url := rogueTables(t, func(w http.ResponseWriter, _ *http.Request) {
-				fmt.Fprintf(w, `{"name":%q,%s}`, self, c.fields)
+			v, show, url := rogueTables(t, func(w http.ResponseWriter, r *http.Request) {
+				fmt.Fprintf(w, `{"name":%q,%s}`, "https://"+r.Host, c.fields)
 			})
-			self = url
 			for _, more := range [][]string{{url}, {url, "--tree"}} {
 				h := v.grid(0, append(show, more...)...)
 				if h.code != c.code || len(h.out) > 64<<10 {
