@@ -45,17 +45,22 @@ const (
 // UnfoundError is what of some ids was not found, while the others were: an *IDError or a *DamagedError for each.
 type UnfoundError struct{ Errs []error }
 
-// MostUnfound is how many ids that were not found are named to a user: a list of thousands of ids may be one of another machine's jobs.
-const MostUnfound = 20
+// mostUnfound is how many ids that were not found are named to a user: a list of thousands of ids may be one of another machine's jobs.
+const mostUnfound = 20
+
+// Lines tell a user of the first of them, and how many more there are.
+func (e *UnfoundError) Lines() (list []string) {
+	for _, err := range e.Errs[:min(len(e.Errs), mostUnfound)] {
+		list = append(list, err.Error())
+	}
+	if more := len(e.Errs) - mostUnfound; more > 0 {
+		list = append(list, fmt.Sprintf("and %d more that were not found", more))
+	}
+	return list
+}
 
 // Error implements error.
-func (e *UnfoundError) Error() string {
-	text := errors.Join(e.Errs[:min(len(e.Errs), MostUnfound)]...).Error()
-	if more := len(e.Errs) - MostUnfound; more > 0 {
-		text += fmt.Sprintf("\nand %d more that were not found", more)
-	}
-	return text
-}
+func (e *UnfoundError) Error() string { return strings.Join(e.Lines(), "\n") }
 
 // Unwrap returns all of them.
 func (e *UnfoundError) Unwrap() []error { return e.Errs }

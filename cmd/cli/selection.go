@@ -184,14 +184,11 @@ func (s *selection) sayUnfound(d *deps, found int, err error) error {
 		return err
 	}
 	*s.unfound = true
-	for i, err := range unfound.Errs {
+	for _, err := range unfound.Errs {
 		d.unfound.Unfound = append(d.unfound.Unfound, foreign.Message(err.Error()))
-		if i < jobs.MostUnfound {
-			sayErr(d, "%s", err)
-		}
 	}
-	if more := len(unfound.Errs) - jobs.MostUnfound; more > 0 {
-		sayErr(d, "and %d more that were not found", more)
+	for _, line := range unfound.Lines() {
+		sayErr(d, "%s", line)
 	}
 	return nil
 }
