@@ -45,6 +45,7 @@ type action struct {
 	Job      string
 	Verb     verb
 	Attempts int
+	Cluster  string // where it is to be done; "": its booking is over
 }
 
 // actionRow is a new action for a bulk statement.
@@ -76,8 +77,11 @@ const (
 // actionTime is how long an action, or a look at a site, may take.
 const actionTime = 2 * time.Minute
 
+// itsBooking is the key of an action's booking.
+const itsBooking = "substr(action.key, length(action.verb) + 2)"
+
 // isDue is an action that may be leased: not one of the clusters named in $1.
-const isDue = `done = 0 and due <= $2 and lease_until < $2 and not exists (select 1 from booking where booking.key = substr(action.key, length(action.verb) + 2)
+const isDue = `done = 0 and due <= $2 and lease_until < $2 and not exists (select 1 from booking where booking.key = ` + itsBooking + `
 	and booking.cluster in (select t.value from {texts}))`
 
 // claim leases actions that are due, but for those of some clusters. Where none is, nothing is
@@ -100,13 +104,13 @@ func (o outbox) claim(ctx context.Context, who string, now time.Time, limit int,
 	err = o.store.tx(ctx, func(h handle) error {
 		return h.rows(ctx, func(scan func(...any) error) error {
 			var a action
-			if err := scan(&a.ID, &a.Key, &a.Job, &a.Verb, &a.Attempts); err != nil {
+			if err := scan(&a.ID, &a.Key, &a.Job, &a.Verb, &a.Attempts, &a.Cluster); err != nil {
 				return err
 			}
 			list = append(list, a)
 			return nil
 		}, "update action set lease_until = $3, leased_by = $4, attempts = attempts + 1 where id in (select id from action where "+isDue+
-			" order by due, id limit $5 {skip locked}) returning id, key, job, verb, attempts", names, now.Unix(), now.Add(lease).Unix(), who, limit)
+			" order by due, id limit $5 {skip locked}) returning id, key, job, verb, attempts, coalesce((select booking.cluster from booking where booking.key = "+itsBooking+"), '')", names, now.Unix(), now.Add(lease).Unix(), who, limit)
 	})
 	return list, err
 }

@@ -37,8 +37,9 @@ func (o outbox) run(ctx context.Context) error {
 			o.log.Warn("nothing is begun at sites until the database answers", "error", err)
 		}
 		for _, a := range list {
+			leave := o.lanes.enter(a.Cluster) // before more is leased
 			work.Go(func() {
-				defer func() { <-slots }()
+				defer func() { leave(); <-slots }()
 				o.hold(ctx, a)
 			})
 		}
@@ -127,7 +128,6 @@ func (o outbox) attempt(ctx context.Context, a action, r *result) (retry time.Du
 	if j == nil || j.Booking == nil || a.Key != string(a.Verb)+"/"+j.request() {
 		return r.end(plugins.Refused, "the booking is over") // the job is booked elsewhere, or not at all, by now
 	}
-	defer o.lanes.enter(j.Booking.Cluster)()
 	ctx, cancel := context.WithTimeout(ctx, o.timeFor(a, j))
 	defer cancel()
 	return o.attemptOf(ctx, a, j, all, r)

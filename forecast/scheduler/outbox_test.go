@@ -16,7 +16,10 @@ import (
 func due(t *testing.T) (w *world, a action) {
 	w, _ = booked(t)
 	w.now = w.now.Add(60e9)
-	return w, w.claimed(1)[0]
+	if a = w.claimed(1)[0]; a.Cluster != w.job(a.Job).Booking.Cluster {
+		t.Fatalf("leased for cluster %q", a.Cluster) // whose turn it takes
+	}
+	return w, a
 }
 
 // claimed leases what is due, which is as much as that.
