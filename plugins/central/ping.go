@@ -18,7 +18,7 @@ const (
 	maxWord     = 1 << 10
 )
 
-func clipped(word string) string { return word[:min(len(word), maxWord)] }
+func clipped(word string) string { return brief(word, maxWord) }
 
 // Ping implements plugins.Pinger.
 func (b *Backend) Ping(ctx context.Context, endpoint string) (plugins.Pong, error) {

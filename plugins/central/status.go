@@ -64,7 +64,7 @@ const longestRun = 100 * 365 * 86400
 
 // status is the job in the words of all back-ends.
 func (v view) status(h plugins.Handle) plugins.Status {
-	s := plugins.Status{Handle: h, State: v.Plugins, Native: brief(v.words()), Reason: brief(v.reason()), Node: brief(v.where()), Submitted: at(v.Submitted), Started: at(v.Started), Ended: at(v.Ended)}
+	s := plugins.Status{Handle: h, State: v.Plugins, Native: brief(v.words(), maxSaid), Reason: brief(v.reason(), maxSaid), Node: brief(v.where(), maxSaid), Submitted: at(v.Submitted), Started: at(v.Started), Ended: at(v.Ended)}
 	switch v.Plugins {
 	case plugins.Accepted, plugins.Preparing, plugins.Queued, plugins.Running, plugins.Held, plugins.Finishing, plugins.Done, plugins.Failed, plugins.Cancelled, plugins.Lost:
 	default: // of a later version: kept in a record, no event could move the job again
@@ -83,12 +83,12 @@ func (v view) status(h plugins.Handle) plugins.Status {
 // maxSaid is how long a text about a job is kept, in bytes, as records keep no more.
 const maxSaid = 4 << 10
 
-// brief is the beginning of a text, and keeps nothing of the rest in memory.
-func brief(text string) string {
-	if len(text) <= maxSaid {
+// brief is the beginning of a text, of so many bytes, and keeps nothing of the rest in memory.
+func brief(text string, most int) string {
+	if len(text) <= most {
 		return text
 	}
-	return strings.Clone(text[:maxSaid])
+	return strings.Clone(text[:most])
 }
 
 // where is the node, and of which cluster, that the job began on.
