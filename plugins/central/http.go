@@ -246,11 +246,11 @@ func (c *client) verdict(op string, resp *http.Response, text []byte) error {
 	switch resp.StatusCode {
 	case http.StatusNotFound, http.StatusGone:
 		e.Err = errGone
-	case http.StatusUnauthorized, http.StatusForbidden:
+	case http.StatusUnauthorized:
 		e.Kind = plugins.Credential
-		if resp.StatusCode == http.StatusForbidden {
-			e.Err = plugins.ErrNoRight
-		}
+		c.clock.blame(e)
+	case http.StatusForbidden:
+		e.Kind, e.Err = plugins.Credential, plugins.ErrNoRight
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		if resp.StatusCode == http.StatusTooManyRequests {
 			e.Err = errBusy
@@ -262,9 +262,6 @@ func (c *client) verdict(op string, resp *http.Response, text []byte) error {
 		if op == "delegate" {
 			c.clock.blame(e)
 		}
-	}
-	if resp.StatusCode == http.StatusUnauthorized {
-		c.clock.blame(e)
 	}
 	return e
 }
