@@ -43,3 +43,30 @@ func settled() (percent int) {
 	}
 	return percent
 }
+
+// TestCollectedAgain: the second collection comes soon, though nobody had time to take note of the first: not when
+// seventeen times as much is taken as the first found alive.
+func TestCollectedAgain(t *testing.T) {
+	t.Setenv("GOGC", "")
+	usual := debug.SetGCPercent(100)
+	defer debug.SetGCPercent(usual)
+	unlimited := debug.SetMemoryLimit(-1)
+	collectLate()
+	var began, m runtime.MemStats
+	runtime.ReadMemStats(&began)
+	var alive [][]byte
+	for m = began; m.NumGC == began.NumGC && m.TotalAlloc-began.TotalAlloc < 1<<30; runtime.ReadMemStats(&m) {
+		alive = append(alive, make([]byte, 1<<20))
+		alive = alive[max(0, len(alive)-20):] // the others are garbage
+	}
+	runtime.KeepAlive(alive)
+	if taken := (m.TotalAlloc - began.TotalAlloc) >> 20; taken < 40 {
+		t.Errorf("the first collection came after %d MB", taken)
+	}
+	if m.NextGC > 128<<20 {
+		t.Errorf("the second collection is to come at %d MB", m.NextGC>>20)
+	}
+	if settled(); debug.SetMemoryLimit(-1) != unlimited {
+		t.Errorf("memory has a limit of %d MB for good", debug.SetMemoryLimit(-1)>>20)
+	}
+}
