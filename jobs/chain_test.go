@@ -33,15 +33,17 @@ func TestSlowLooksHoldNoChainUp(t *testing.T) {
 	followsChain(t, pace{looks: 2 * time.Second, runs: time.Second, each: 5 * time.Second, most: 310})
 }
 
-// TestChainIsFollowedClosely: the nodes of a DAG that each run for three seconds, and take one to be sent, are not held up by
-// looks that grow rarer, as those at a job that runs for hours do: that is looked at every ten seconds alone.
+// TestChainIsFollowedClosely: the nodes of a DAG, however long each runs, are held up by an eighth of that and a fifth of a
+// second: not by looks that grow rarer, as those at a job that runs for hours do. That is looked at every ten seconds alone.
 func TestChainIsFollowedClosely(t *testing.T) {
-	followsChain(t, pace{sends: time.Second, runs: 3 * time.Second, each: 7 * time.Second, most: 380})
+	for _, runs := range []time.Duration{time.Second, 1600 * time.Millisecond, 3400 * time.Millisecond} {
+		followsChain(t, pace{sends: time.Second, runs: runs, each: 1200*time.Millisecond + runs*9/8, most: 400})
+	}
 }
 
 // TestShortNodesAreFollowedClosely: nodes that run for a third of a second wait for the next look as long again at most.
 func TestShortNodesAreFollowedClosely(t *testing.T) {
-	followsChain(t, pace{runs: 300 * time.Millisecond, each: 600 * time.Millisecond, most: 380})
+	followsChain(t, pace{runs: 300 * time.Millisecond, each: 600 * time.Millisecond, most: 400})
 }
 
 // pace says how long sending a job takes, a look, and the job; within what time each node of a chain is to have ended, and

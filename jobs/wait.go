@@ -16,9 +16,12 @@ const (
 	defaultPatience = time.Hour
 	// lookAgain is the time between two looks for a resource.
 	lookAgain = time.Minute
-	// afterSending is the longest time to the look after jobs were sent: a node of a DAG that ends
-	// at once must not hold the next one up for as long as a job that runs for hours may.
-	afterSending = 400 * time.Millisecond
+	// afterSending is the longest time to the look after jobs were sent, or half of those that were out have ended.
+	afterSending = 200 * time.Millisecond
+	// lateness is the part of their time, an eighth, by which ends of jobs are seen late: of the time since jobs were
+	// last sent, or half of those that were out have ended. A node of a DAG that ends soon holds the next one up
+	// for no longer, and a job that runs for hours is looked at seldom.
+	lateness = 8
 	// seldom is how many times as long as a look the pause after it is at least: as long as it when jobs were
 	// just sent, or half of those that were out have ended, and once longer with each other look.
 	seldom = 5
@@ -57,7 +60,7 @@ func (c *Controller) Wait(ctx context.Context, os []*Outcome, w Waiting) error {
 	if longest <= 0 {
 		longest = 10 * time.Second
 	}
-	pause := min(longest, cmp.Or(w.First, 200*time.Millisecond))
+	pause := min(longest, cmp.Or(w.First, afterSending))
 	ctx, cancel := context.WithCancel(ctx)
 	defer Rest(c)
 	defer cancel()
@@ -75,12 +78,11 @@ func (c *Controller) Wait(ctx context.Context, os []*Outcome, w Waiting) error {
 			pause, f.idle = min(pause, afterSending), 0 // what comes next may be due soon
 		}
 		f.idle = min(f.idle+1, seldom)
-		pause = min(longest, max(pause, time.Duration(f.idle)*f.took))
 		heard.About(os)
-		if err := rest(ctx, f, heard, pause); err != nil {
+		if err := rest(ctx, f, heard, min(longest, max(pause, time.Duration(f.idle)*f.took))); err != nil {
 			return err
 		}
-		pause = min(longest, pause*5/4)
+		pause = min(longest, pause+max(pause/lateness, 1))
 	}
 }
 
