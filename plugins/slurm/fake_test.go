@@ -136,6 +136,33 @@ func TestAccountingOff(t *testing.T) {
 	}
 }
 
+// TestFilesAreReadWhileAccountingThinks: accounting that answers only when the jobs' own files were asked for holds nobody up.
+func TestFilesAreReadWhileAccountingThinks(t *testing.T) {
+	l := newLab(t)
+	l.Backend = New(Options{Environ: []string{"PATH=" + l.dir + ":" + os.Getenv("PATH")}, Home: t.TempDir(), Command: time.Minute, Now: time.Now})
+	t.Cleanup(func() { l.Backend.Close() })
+	hs := l.submit(l.requests("a", 1))
+	l.outcomes(1)
+	l.write("forgotten", "")
+	for name, text := range map[string]string{
+		"cat":   "#!/bin/sh\n: >\"${0%/*}/read\"\nPATH=/bin:/usr/bin exec cat \"$@\"\n",
+		"sacct": "#!/bin/sh\nfor i in $(seq 200); do [ -e \"${0%/*}/read\" ] && { echo 'Slurm accounting storage is disabled' >&2; exit 1; }; sleep 0.05; done\nexit 2\n",
+	} {
+		if err := os.WriteFile(filepath.Join(l.dir, name), []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if st := l.Status(t.Context(), hs)[0]; st.State != plugins.Done || st.Err != nil || !l.acctOff() {
+		t.Errorf("%+v", st)
+	}
+}
+
+// acctOff tells whether the cluster has said that it keeps no accounting.
+func (l *lab) acctOff() bool {
+	s, err := l.At(l.url)
+	return err == nil && s.acctOff
+}
+
 // Equal options make an array, whatever the jobs' own words.
 func TestOneArrayForEqualOptions(t *testing.T) {
 	l := newLab(t)

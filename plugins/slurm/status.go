@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"gridbroker/glue"
@@ -54,9 +55,11 @@ func (s *site) Status(ctx context.Context, out []plugins.Status, is []int) {
 	k := known{queue: queue}
 	slurmIDs, ids = k.over(slurmIDs, ids)
 	if len(ids) > 0 {
-		k.acct, k.acctErr = s.accounts(ctx, slurmIDs, ids)
 		var err error
-		if k.outcomes, err = remote.Outcomes(ctx, s.Site, ids); err != nil {
+		var files sync.WaitGroup
+		files.Go(func() { k.outcomes, err = remote.Outcomes(ctx, s.Site, ids) }) // while accounting thinks
+		k.acct, k.acctErr = s.accounts(ctx, slurmIDs, ids)
+		if files.Wait(); err != nil {
 			k.acctErr = errors.Join(k.acctErr, err)
 		}
 		k.read = err == nil
