@@ -3,7 +3,7 @@ package sqlite
 
 import (
 	"errors"
-	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -19,10 +19,22 @@ const files = 4
 // page is what is written to see whether a disk is full, in bytes.
 const page = 64 << 10
 
-// Explain adds to SQLite's "unable to open database file" and "disk I/O error",
-// which tell no more, what the system says when files are made and written beside
-// the database at path: too many open files, a read-only file system, a full disk.
-// Other errors are returned as they are.
+// An explained error is SQLite's, in the words of the system.
+type explained struct{ sqlite, system error }
+
+func (e *explained) Error() string {
+	if at, ok := errors.AsType[*fs.PathError](e.system); ok {
+		return at.Err.Error() // the file was one of ours, which is gone again
+	}
+	return e.system.Error()
+}
+
+func (e *explained) Unwrap() []error { return []error{e.sqlite, e.system} }
+
+// Explain has in the place of SQLite's "unable to open database file" and "disk I/O
+// error", which tell nothing, what the system says when files are made and written
+// beside the database at path: too many open files, a read-only file system, a full
+// disk. Other errors are returned as they are.
 func Explain(path string, err error) error {
 	e, ok := errors.AsType[*driver.Error](err)
 	if !ok || e.Code()&0xff != lib.SQLITE_CANTOPEN && e.Code()&0xff != lib.SQLITE_IOERR {
@@ -31,7 +43,7 @@ func Explain(path string, err error) error {
 	for range files {
 		f, why := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".probe-*")
 		if why != nil {
-			return fmt.Errorf("%w: %w", err, why)
+			return &explained{err, why}
 		}
 		defer os.Remove(f.Name())
 		defer f.Close()
@@ -40,7 +52,7 @@ func Explain(path string, err error) error {
 			why = f.Sync() // a quota of a server may be told only then
 		}
 		if why != nil {
-			return fmt.Errorf("%w: %w", err, why)
+			return &explained{err, why}
 		}
 	}
 	return err

@@ -67,7 +67,7 @@ func TestLockedFor(t *testing.T) {
 	}
 }
 
-// What SQLite only calls "unable to open" is told with the system's reason.
+// TestExplain: what SQLite only calls "unable to open" is told by the system's reason alone, and is SQLite's all the same.
 func TestExplain(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "sub", "x.db")
@@ -79,7 +79,8 @@ func TestExplain(t *testing.T) {
 	if err == nil {
 		t.Fatal("a table was made in a directory that is not there")
 	}
-	if told := sqlite.Explain(path, err); !errors.Is(told, fs.ErrNotExist) || !strings.Contains(told.Error(), err.Error()) || !sqlite.Unwritable(err) {
+	told := sqlite.Explain(path, err)
+	if !errors.Is(told, fs.ErrNotExist) || !errors.Is(told, err) || told.Error() != "no such file or directory" || !sqlite.Unwritable(told) {
 		t.Errorf("told: %v; of %v", told, err)
 	}
 	other := errors.New("something else")
