@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -275,11 +276,15 @@ func runInterrupted(ctx context.Context, d *deps, s *session, o *jobs.Outcome) e
 	if ask && d.env.Release != nil {
 		d.env.Release() // whoever thinks about the answer is not to be ended for being slow
 	}
-	if ask && agreed(context.WithoutCancel(ctx), d, fmt.Sprintf("cancel %s (%s)", o.ID, foreign.Text(o.Name))) {
-		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	again, over := signal.NotifyContext(context.WithoutCancel(ctx), os.Interrupt) // as a no, with a word
+	defer over()
+	if ask && agreed(again, d, fmt.Sprintf("cancel %s (%s)", o.ID, foreign.Text(o.Name))) {
+		ctx, stop := context.WithTimeout(again, 30*time.Second)
 		defer stop()
-		if err := s.jobs.Cancel(ctx, []*jobs.Outcome{o}); err != nil {
+		if err := s.jobs.Cancel(ctx, []*jobs.Outcome{o}); err != nil && again.Err() == nil {
 			return err
+		} else if err != nil {
+			return &exitError{code, fmt.Errorf("interrupted; grid status %s tells whether the job goes on", o.ID)}
 		}
 		return &exitError{code, fmt.Errorf("cancelled %s", o.ID)}
 	}

@@ -99,6 +99,34 @@ func TestInterruptedRunWaitsForTheAnswer(t *testing.T) {
 	}
 }
 
+// TestRunInterruptedTwice: a second Ctrl-C at the question of an interrupted grid run is a no, and how to go on is said.
+func TestRunInterruptedTwice(t *testing.T) {
+	t.Parallel()
+	_, slave := pseudoTerminal(t)
+	var out, errs told
+	cmd := exec.Command("grid", "run", "--name", "thinker", "--", "sh", "-c", "echo begun; sleep 60")
+	cmd.Env = append(os.Environ(), "HOME="+testbed.Home(t))
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, &out, &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Process.Kill()
+	for _, said := range []struct {
+		in   *told
+		text string
+	}{{&out, "begun"}, {&errs, "(thinker)? [y/N]"}} {
+		said.in.wait(t, said.text)
+		time.Sleep(200 * time.Millisecond) // two signals of one moment are one
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = cmd.Wait() // its exit code is judged
+	if code := cmd.ProcessState.ExitCode(); code != 130 || !errs.has("\ngrid: interrupted; the job goes on: grid watch ") {
+		t.Errorf("exit code %d: %s", code, errs.text.String())
+	}
+}
+
 // TestInterruptedQuestionIsNo: who interrupts the question whether jobs are to be removed is told that nothing was done, and
 // not to look up what was under way.
 func TestInterruptedQuestionIsNo(t *testing.T) {
