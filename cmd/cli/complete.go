@@ -184,14 +184,15 @@ func completePins(d *deps, then ...string) cobra.CompletionFunc {
 	}
 }
 
-// ofJobs offers what the records of jobs say.
+// ofJobs offers what the records of jobs say and begins with what was begun: zsh leaves that to whoever it asks, where it
+// is set up to match the middle of words.
 func ofJobs(d *deps, say func(*jobs.Record) []string) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return func(cmd *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		var out []cobra.Completion
 		for _, r := range recordsOf(cmd.Context(), d) {
 			out = append(out, say(r)...)
 		}
-		return offered(out)
+		return offered(slices.DeleteFunc(out, func(word cobra.Completion) bool { return !strings.HasPrefix(word, begun) }))
 	}
 }
 
