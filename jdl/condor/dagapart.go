@@ -37,9 +37,9 @@ func apart(d *dagReader, n *dagNode, what string, s *jdl.Script) *dagNode {
 			own.Args[i] = n.name
 		}
 	}
-	made := &dagNode{name: n.name + "." + what, line: n.line, dir: n.dir, noop: true, retries: n.retries, unless: n.unless}
+	made := &dagNode{name: n.name + "." + what, line: n.line, dir: n.dir, noop: true, retries: n.retries, unless: n.unless, skip: n.skip}
 	if made.pre = &own; what == "post" {
-		made.pre, made.post, made.abort = nil, &own, n.abort
+		made.pre, made.post, made.abort, made.skip = nil, &own, n.abort, 0
 	}
 	if d.folded[classad.Fold(made.name)] {
 		d.fail(n.line, "give it another name", "two nodes are called %s", made.name)
@@ -85,7 +85,7 @@ func leftBy(nodes []*dagNode) map[string]string {
 func severally(d *dagReader, n *dagNode) (before, behind *dagNode) {
 	if n.pre != nil {
 		before = apart(d, n, "pre", n.pre)
-		before.skip, n.along = n.skip, n.skip > 0
+		before.along, n.along = n.along, n.along || n.skip > 0
 		before.parents, n.parents, n.pre = n.parents, []*dagNode{before}, nil
 	}
 	if n.post != nil {
@@ -111,13 +111,27 @@ func scriptDAGs(d *dagReader) {
 			within[inner] = true
 		}
 		if n.pre != nil {
+			skipAll(d, f)
 			f.add(d, beforeAll(f, apart(d, n, "pre", n.pre), within))
 		}
 		if n.post != nil {
-			f.add(d, behindAll(d, f, apart(d, n, "post", n.post), within))
+			behind := apart(d, n, "post", n.post)
+			behind.along = n.pre != nil && n.skip > 0
+			f.add(d, behindAll(d, f, behind, within))
 		}
 	}
 	d.subdags = nil
+}
+
+// skipAll has the nodes of a SUBDAG be left out with that of its PRE script. One that a script of its own leaves out would
+// take those after it along, which only the SUBDAG's script may.
+func skipAll(d *dagReader, f *dagFile) {
+	for _, n := range f.nodes {
+		if f.whole.skip > 0 && n.pre != nil && n.skip > 0 {
+			d.fail(f.whole.line, "let one of the scripts end with 0, and its jobs look", "SUBDAG %s has a PRE_SKIP, and so has node %s within", f.whole.name, n.name)
+		}
+		n.along = n.along || f.whole.skip > 0
+	}
 }
 
 // add makes a node one of the DAGs that a SUBDAG stands in.
@@ -132,15 +146,16 @@ func (f *dagFile) add(d *dagReader, n *dagNode) {
 func beforeAll(f *dagFile, before *dagNode, within map[*dagNode]bool) *dagNode {
 	for _, n := range f.nodes {
 		var inner []*dagNode
+		waits := false
 		for _, p := range n.parents {
 			if within[p] {
-				inner = append(inner, p)
+				inner, waits = append(inner, p), waits || !p.done // nobody waits for what is done
 			} else if !slices.Contains(before.parents, p) {
 				before.parents = append(before.parents, p)
 			}
 		}
-		if n.parents = inner; len(inner) == 0 {
-			n.parents = []*dagNode{before}
+		if n.parents = inner; !waits {
+			n.parents = append(inner, before)
 		}
 	}
 	return before

@@ -87,7 +87,7 @@ func preSkip(d *dagReader, rest string, line int) {
 		d.fail(line, "PRE_SKIP node code", "PRE_SKIP: %s is no exit code", words[1])
 		return
 	}
-	for _, n := range d.meant(words[0], line) {
+	for _, n := range scriptNodes(d, words[0], line) {
 		n.skip = code
 	}
 }
