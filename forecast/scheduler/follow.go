@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -182,7 +183,7 @@ func (s follower) atSites(only map[string]bool) []placed {
 	return all
 }
 
-// ask asks about jobs of one owner, one request for each endpoint.
+// ask asks about jobs of one owner, one request for each endpoint. What goes wrong with the answer of one keeps no other back.
 func (s follower) ask(ctx context.Context, cred authority, owner string, list []placed) error {
 	reg, release, err := s.asOwner(ctx, owner, cred)
 	if err != nil {
@@ -192,7 +193,8 @@ func (s follower) ask(ctx context.Context, cred authority, owner string, list []
 	for jobs := range stretches(list, (*placed).atSite) {
 		back, ok := reg.For(jobs[0].handle.Interface)
 		if !ok {
-			return fmt.Errorf("no back-end for %s", jobs[0].handle.Interface)
+			err = errors.Join(err, fmt.Errorf("no back-end for %s", jobs[0].handle.Interface))
+			continue
 		}
 		hs := make([]plugins.Handle, len(jobs))
 		for i := range jobs {
@@ -201,11 +203,14 @@ func (s follower) ask(ctx context.Context, cred authority, owner string, list []
 		asking, cancel := context.WithTimeout(ctx, actionTime)
 		states := back.Status(asking, hs)
 		cancel()
-		if err := s.tell(ctx, jobs, states); err != nil {
-			return err
+		if e := s.tell(ctx, jobs, states); e != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", jobs[0].cluster, e))
+		}
+		if ctx.Err() != nil {
+			break
 		}
 	}
-	return nil
+	return err
 }
 
 // tell leaves a message for each job that has changed.
