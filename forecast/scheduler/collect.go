@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+	"unicode/utf8"
 
 	"gridbroker/plugins"
 )
@@ -62,10 +63,18 @@ func (o outbox) collectAgain(a action, j *Job, err error) time.Duration {
 	return time.Duration(min(a.Attempts, 100)) * 3 * time.Second
 }
 
+// maxFileName bounds the name of a file that is kept, with the directories it lies in, in bytes: PostgreSQL finds nothing by
+// names that are much longer, and has none that are no UTF-8.
+const maxFileName = 2000
+
 // keepOutput keeps files up to the bound; the others are named.
 func (o outbox) keepOutput(ctx context.Context, j *Job, dir string, files []string, r *result) error {
 	left := o.conf.MaxOutput
 	for _, name := range files {
+		if len(name) > maxFileName || !utf8.ValidString(name) {
+			r.Said = fmt.Sprintf("%.200q was not brought: its name is no UTF-8, or has more than %d bytes", name, maxFileName)
+			continue
+		}
 		body, err := readAtMost(filepath.Join(dir, filepath.FromSlash(name)), left)
 		if err != nil {
 			r.Said = fmt.Sprintf("%s was not brought: %v", name, err)
