@@ -17,6 +17,7 @@ type Metrics struct {
 	lookTime, sentBytes prometheus.Histogram
 	slots, waiting      prometheus.Gauge
 	running, bookings   prometheus.Gauge
+	leftOut             prometheus.Gauge
 	published           prometheus.Gauge
 	unaccounted         prometheus.Counter
 	learned, open       prometheus.Gauge
@@ -40,6 +41,7 @@ func NewMetrics() *Metrics {
 		waiting:     prometheus.NewGauge(prometheus.GaugeOpts{Name: "grid_agent_local_waiting", Help: "Local jobs that wait."}),
 		running:     prometheus.NewGauge(prometheus.GaugeOpts{Name: "grid_agent_local_running", Help: "Local jobs that run."}),
 		bookings:    prometheus.NewGauge(prometheus.GaugeOpts{Name: "grid_agent_bookings", Help: "Bookings of the scheduler at this cluster."}),
+		leftOut:     prometheus.NewGauge(prometheus.GaugeOpts{Name: "grid_agent_bookings_left_out", Help: "Bookings of the scheduler that are not believed: more than the cluster can have."}),
 		published:   prometheus.NewGauge(prometheus.GaugeOpts{Name: "grid_agent_published_timestamp_seconds", Help: "When the scheduler last took a delta."}),
 		unaccounted: prometheus.NewCounter(prometheus.CounterOpts{Name: "grid_agent_accounting_failures_total", Help: "Accounting did not answer."}),
 		learned:     prometheus.NewGauge(prometheus.GaugeOpts{Name: "grid_agent_starts_learned", Help: "Starts of local jobs that the odds were learned from."}),
@@ -50,7 +52,7 @@ func NewMetrics() *Metrics {
 	m.misses = prometheus.NewGauge(prometheus.GaugeOpts{Name: "grid_agent_policy_misses", Help: "Share of local starts that the policy taken foretells otherwise than they come."})
 	m.loss = prometheus.NewGauge(prometheus.GaugeOpts{Name: "grid_agent_local_loss", Help: "How much longer local jobs waited than without guests, as a share."})
 	m.ends = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "grid_agent_certificate_end_seconds", Help: "Until the first of a kind ends: of the host certificate, the authorities, their revocation lists."}, []string{"kind"})
-	m.registry.MustRegister(m.ends, m.loss, m.policies, m.misses, m.learned, m.open, m.drifts, m.looks, m.deltas, m.jobs, m.lookTime, m.sentBytes, m.slots, m.waiting, m.running, m.bookings, m.published, m.unaccounted)
+	m.registry.MustRegister(m.ends, m.loss, m.policies, m.misses, m.learned, m.open, m.drifts, m.looks, m.deltas, m.jobs, m.lookTime, m.sentBytes, m.slots, m.waiting, m.running, m.bookings, m.leftOut, m.published, m.unaccounted)
 	return m
 }
 

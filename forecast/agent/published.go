@@ -122,7 +122,13 @@ func (a *Agent) bookings(list []wire.Booking) {
 	now := a.Now().Unix()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	list = list[:min(len(list), mostBookings(a))]
+	out := max(0, len(list)-mostBookings(a))
+	if out != a.leftOut {
+		a.Log.Warn("the scheduler has more bookings here than this cluster can have: the last are not believed", "bookings", len(list), "left_out", out)
+	}
+	a.leftOut = out
+	a.Meter.leftOut.Set(float64(out))
+	list = list[:len(list)-out]
 	if wire.MarkOf(list, now) != wire.MarkOf(a.booked, now) {
 		a.until = time.Time{} // whose the jobs in the queue are, and so what is free for others, is to be seen anew
 	}

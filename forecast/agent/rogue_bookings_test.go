@@ -3,6 +3,9 @@ package agent
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 
@@ -19,11 +22,16 @@ func TestMoreBookingsThanProcessors(t *testing.T) {
 		b.c.booked = append(b.c.booked, wire.Booking{Job: "j", Key: fmt.Sprint("j-", i), From: at + i, To: at + i + 60, Procs: 1, Way: wire.Begin, Slots: []wire.Part{{Slot: 1, Node: "n0", CPUs: 1}}})
 	}
 	a := b.agent()
+	var said strings.Builder
+	a.Log = slog.New(slog.NewTextHandler(&said, nil))
 	if err := a.Step(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if got, most := bookedNow(a), 1000+8*32; len(got) != most || got[0].Key != "j-0" || got[most-1].Key != fmt.Sprint("j-", most-1) {
 		t.Errorf("%d bookings are believed", len(got))
+	}
+	if n := shown(t, a); n != 50_000-1000-8*32 {
+		t.Errorf("%v bookings are left out, as is told", n)
 	}
 	b.c.with(func() { b.c.booked = b.c.booked[:300] })
 	b.later("1", true)
@@ -33,6 +41,24 @@ func TestMoreBookingsThanProcessors(t *testing.T) {
 	if n := len(bookedNow(a)); n != 300 {
 		t.Errorf("%d of 300 bookings are believed", n)
 	}
+	if n := shown(t, a); n != 0 {
+		t.Errorf("%v bookings are left out still, as is told", n)
+	}
+	if text := said.String(); strings.Count(text, "left_out=48744") != 1 || strings.Count(text, "left_out=") != 2 {
+		t.Errorf("the log says: %s", text)
+	}
+}
+
+// shown is how many bookings are left out by what a monitor is told.
+func shown(t *testing.T, a *Agent) (n float64) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	a.Meter.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	_, text, _ := strings.Cut(w.Body.String(), "\ngrid_agent_bookings_left_out ")
+	if _, err := fmt.Sscan(text, &n); err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // keeper makes every reservation.

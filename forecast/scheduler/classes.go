@@ -26,7 +26,7 @@ const bare = 0
 
 // classify tells the nodes of a cluster apart.
 func (m *memory) classify(c *cluster) {
-	c.class, c.classes = make(map[string]uint16, len(c.site.Nodes)), nil
+	c.class, c.classes, c.bare = make(map[string]uint16, len(c.site.Nodes)), nil, 0
 	left, own := maxFeatures, map[string]uint16{}
 	for i := range c.site.Nodes {
 		n := &c.site.Nodes[i]
@@ -36,6 +36,9 @@ func (m *memory) classify(c *cluster) {
 			left -= cost
 			class = m.classOf(key, nodeClass{features, n.GPUs})
 			own[key] = class
+		}
+		if class == bare && (len(features) > 0 || n.GPUs != 0) {
+			c.bare++
 		}
 		c.class[n.Name] = class
 		for len(c.classes) <= int(class/64) {

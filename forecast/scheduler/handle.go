@@ -200,7 +200,11 @@ func (w news) slots(ctx context.Context, told *message) error {
 		if err != nil {
 			return err
 		}
-		return w.mem.settle(c, string(text), w.s.conf)
+		was := c.bare
+		if err = w.mem.settle(c, string(text), w.s.conf); err == nil && c.bare != was {
+			w.s.log.Warn("a cluster's nodes have more features than count: so many of them are taken for nodes without features and GPUs", "cluster", c.name, "nodes", c.bare)
+		}
+		return err
 	}
 	return nil
 }

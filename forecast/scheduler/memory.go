@@ -77,6 +77,7 @@ type cluster struct {
 	number       map[string]int32  // of nodes
 	class        map[string]uint16 // of nodes
 	classes      []uint64          // bit set: those of its nodes
+	bare         int               // nodes whose features and GPUs do not count
 	memory       int32             // MB of its largest node; 0: not known
 	cpus         int64             // of all its nodes
 	largest      int32             // processors of its largest node

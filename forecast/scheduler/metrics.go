@@ -19,6 +19,7 @@ type Metrics struct {
 	replans  prometheus.Counter
 	off      *prometheus.HistogramVec
 	age      *prometheus.GaugeVec
+	bare     *prometheus.GaugeVec
 	leader   prometheus.Gauge
 	ahead    prometheus.Gauge
 	ends     *prometheus.GaugeVec
@@ -40,6 +41,7 @@ func newMetrics() *Metrics {
 	m.off = histogram("start_offset_seconds", "Start of a job after that booked.", []float64{-60, -10, -1, 1, 5, 15, 60, 300, 1800}, "cluster")
 	m.jobs = prometheus.NewGaugeVec(prometheus.GaugeOpts(name("jobs", "Jobs that have not ended.")), []string{"state"})
 	m.age = prometheus.NewGaugeVec(prometheus.GaugeOpts(name("schedule_age_seconds", "Age of a cluster's schedule.")), []string{"cluster"})
+	m.bare = prometheus.NewGaugeVec(prometheus.GaugeOpts(name("nodes_without_features", "Nodes of a cluster whose features and GPUs do not count, as there are too many.")), []string{"cluster"})
 	m.slots = prometheus.NewGauge(prometheus.GaugeOpts(name("slots", "Slots planned with.")))
 	m.leader = prometheus.NewGauge(prometheus.GaugeOpts(name("leader", "1 while this replica leads.")))
 	m.ahead = prometheus.NewGauge(prometheus.GaugeOpts(name("clock_ahead_seconds", "This machine's clock less that of the database.")))
@@ -51,7 +53,7 @@ func newMetrics() *Metrics {
 	m.actions = prometheus.NewCounterVec(prometheus.CounterOpts(name("actions_total", "Actions of the outbox, by verb and outcome.")), []string{"verb", "outcome"})
 	m.owed = prometheus.NewGaugeVec(prometheus.GaugeOpts(name("actions_owed", "Actions of the outbox that are to be done by now, or again after they were tried, by verb.")), []string{"verb"})
 	m.answers = prometheus.NewCounterVec(prometheus.CounterOpts(name("answers_total", "Requests over HTTP that were answered, by method and code.")), []string{"method", "code"})
-	m.registry.MustRegister(m.took, m.off, m.jobs, m.age, m.slots, m.leader, m.ahead, m.ends, m.booked, m.replans, m.messages, m.deltas, m.actions, m.owed, m.answers)
+	m.registry.MustRegister(m.took, m.off, m.jobs, m.age, m.bare, m.slots, m.leader, m.ahead, m.ends, m.booked, m.replans, m.messages, m.deltas, m.actions, m.owed, m.answers)
 	return m
 }
 
@@ -93,5 +95,6 @@ func (m *Metrics) cycle(w *work) {
 			continue
 		}
 		m.age.WithLabelValues(name).Set(float64(w.now.Unix() - c.made))
+		m.bare.WithLabelValues(name).Set(float64(c.bare))
 	}
 }

@@ -66,6 +66,9 @@ func TestNodesOfManyFeatures(t *testing.T) {
 		}
 	})
 	other := settled(t, m, "good", good)
+	if c.bare != 590-49 || other.bare != 0 {
+		t.Errorf("%d nodes of the rogue and %d of the other are told to count without features", c.bare, other.bare)
+	}
 	wants := func(c *cluster, node string, j Job) bool {
 		set, at := m.classesFor(&j), c.class[node]
 		return int(at/64) < len(set) && set[at/64]&(1<<(at%64)) != 0
