@@ -212,7 +212,11 @@ func (d *Door) byToken(ctx context.Context, token string) (Person, error) {
 	if d.Audience == "" || !slices.Contains(id.Audience, d.Audience) {
 		return Person{}, &audienceError{id.Audience, d.Audience}
 	}
-	p := Person{Subject: id.Issuer + "#" + id.Subject, Expires: id.Expiry, Vouched: id.Expiry, Token: true}
+	subject, err := subjectOf(id)
+	if err != nil {
+		return Person{}, err
+	}
+	p := Person{Subject: subject, Expires: id.Expiry, Vouched: id.Expiry, Token: true}
 	p.VO, p.FQANs, p.Doubt = d.groups(id.Issuer, claims.Groups())
 	return p, nil
 }
@@ -235,16 +239,7 @@ func (d *Door) groups(issuer string, all []string) (vo string, groups []string, 
 	return vo, all, ""
 }
 
-// issuer is one that tokens are verified with.
-type issuer struct {
-	once     sync.Mutex // held while it is asked
-	provider *oidc.Provider
-	err      error
-	asked    time.Time
-}
-
-// provider asks an issuer what it is, once, and tells whether it was asked for this.
-// Others do not wait for one that does not answer.
+// provider asks an issuer what it is, and tells whether it was asked for this.
 func (d *Door) provider(ctx context.Context, name string) (p *oidc.Provider, fresh bool, err error) {
 	d.mu.Lock()
 	if d.issuers == nil {
@@ -256,12 +251,5 @@ func (d *Door) provider(ctx context.Context, name string) (p *oidc.Provider, fre
 		d.issuers[name] = i
 	}
 	d.mu.Unlock()
-	i.once.Lock()
-	defer i.once.Unlock()
-	fresh = i.provider == nil && (i.err == nil || time.Since(i.asked) >= issuerPause)
-	if fresh {
-		i.provider, i.err = providerOf(context.WithoutCancel(ctx), issuerClient(), name)
-		i.asked = time.Now()
-	}
-	return i.provider, fresh, i.err
+	return i.believed(context.WithoutCancel(ctx), name)
 }

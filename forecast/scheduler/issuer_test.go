@@ -159,3 +159,85 @@ func TestFloodOfStrangers(t *testing.T) {
 		t.Errorf("a stream of a stranger from elsewhere: %d", code)
 	}
 }
+
+// What an issuer has taken back is believed for an hour longer and not for good; while it does not answer, what it said
+// counts for a day, and who comes meanwhile waits for nobody.
+func TestKeysThatAreTakenBack(t *testing.T) {
+	i := newRogueIssuer(t)
+	d := &Door{Issuers: []string{i.URL}, Audience: "grid"}
+	token, err := i.Token("carol", time.Hour, map[string]any{"aud": "grid"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	show := func() error {
+		r := httptest.NewRequest("GET", "/v1/ping", nil)
+		r.Header.Set("Authorization", "Bearer "+token)
+		_, err := d.Who(r)
+		return err
+	}
+	later := func(by time.Duration) {
+		at := d.issuers[i.URL]
+		at.had, at.asked = at.had.Add(-by), at.asked.Add(-by)
+	}
+	if err := show(); err != nil {
+		t.Fatal(err)
+	}
+	mute, asked, said := make(chan struct{}), make(chan bool, 1), i.keys
+	i.keys = func(w http.ResponseWriter, r *http.Request) {
+		asked <- true
+		<-mute
+		http.Error(w, "not now", 503)
+	}
+	later(keysTime)
+	first := make(chan error, 1)
+	go func() { first <- show() }()
+	select {
+	case <-asked:
+	case err := <-first:
+		t.Fatalf("after an hour it is not asked: %v", err)
+	}
+	if err := show(); err != nil { // while another asks
+		t.Errorf("while the issuer is asked anew: %v", err)
+	}
+	close(mute)
+	i.keys = func(w http.ResponseWriter, r *http.Request) { http.Error(w, "not now", 503) }
+	if err := <-first; err != nil {
+		t.Errorf("an issuer that does not answer an hour later: %v", err)
+	}
+	later(keysLast)
+	if err := show(); err == nil {
+		t.Error("an issuer whose keys were not to be had for a day is believed")
+	}
+	i.keys = said
+	delete(d.issuers, i.URL) // and that it did not answer just now
+	if err := show(); err != nil {
+		t.Errorf("it answers again: %v", err)
+	}
+	i.keys = func(w http.ResponseWriter, _ *http.Request) {
+		w.Write([]byte(`{"keys":[{"kty":"RSA","kid":"next","n":"` + strings.Repeat("A", 341) + `Q","e":"AQAB"}]}`))
+	}
+	if err := show(); err != nil {
+		t.Errorf("within the hour: %v", err)
+	}
+	later(keysTime)
+	if err := show(); err == nil {
+		t.Error("a key that was taken back an hour ago is believed")
+	}
+}
+
+// A token that names nobody, or somebody by what is no name, lets nobody in.
+func TestTokensOfNobody(t *testing.T) {
+	i := newRogueIssuer(t)
+	d := &Door{Issuers: []string{i.URL}, Audience: "grid"}
+	for _, sub := range []any{"", " ", nil, "a\x00b", "a\nb", strings.Repeat("x", maxSubject+1)} {
+		token, err := i.Token("", time.Hour, map[string]any{"aud": "grid", "sub": sub})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := httptest.NewRequest("GET", "/v1/ping", nil)
+		r.Header.Set("Authorization", "Bearer "+token)
+		if p, err := d.Who(r); err == nil {
+			t.Errorf("%.20q is let in as %.100q", sub, p.Subject)
+		}
+	}
+}

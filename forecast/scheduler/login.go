@@ -187,7 +187,7 @@ func (p porch) exchange(ctx context.Context, code string, v visit) (subject stri
 	if subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(v.Nonce)) != 1 {
 		return "", fmt.Errorf("the ID token of %s is of another visit", id.Subject)
 	}
-	return id.Issuer + "#" + id.Subject, nil
+	return subjectOf(id)
 }
 
 // stranger tells somebody with a browser how to get in.
