@@ -64,7 +64,7 @@ func newCluster(s State, p Policy, users *names, always bool) (*cluster, error) 
 	c.procs = c.nodes.procs()
 	c.policy, c.following = p.build(), true
 	c.jobs = make([]job, 0, len(s.Jobs)+64)
-	c.queues = s.throttles()
+	c.queues, c.caps = s.throttles(), s.caps()
 	if always || s.byNode(p) {
 		nodes := newNodePlan(c.now, c.nodes.amounts())
 		c.plan = nodes
@@ -156,7 +156,7 @@ func (c *cluster) task(i int) Task {
 	}
 	t := Task{
 		ID: int64(i), Submit: j.Submitted.Unix(), Limit: c.limit(j), Procs: max(1, j.Procs), User: c.users.of(j.User),
-		Queue: place, Need: c.need(j), line: c.line(j), part: part, array: arrayNumber(&c.parts, j), ages: j.Eligible || c.rules.Slurm.Multifactor.AccrueAlways, standing: c.standings.of(&c.rules, j, &q),
+		Queue: place, Need: c.need(j), line: c.line(j), part: part, array: arrayNumber(&c.parts, j), ages: j.Eligible || c.rules.Slurm.Multifactor.AccrueAlways, standing: c.standings.of(&c.rules, j, &q), takes: c.state.takes(j),
 	}
 	if least := j.least(t.Limit); c.rules.Name == "slurm" && least < t.Limit {
 		t.Limit, t.Most = least, t.Limit

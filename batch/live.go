@@ -79,7 +79,7 @@ func (l *Live) StateIn(room []Job) State {
 func (s State) copy() State { return s.copyIn(nil) }
 
 func (s State) copyIn(room []Job) State {
-	s.Nodes, s.Queues, s.Reservations = slices.Clone(s.Nodes), slices.Clone(s.Queues), slices.Clone(s.Reservations)
+	s.Nodes, s.Queues, s.Reservations, s.Caps = slices.Clone(s.Nodes), slices.Clone(s.Queues), slices.Clone(s.Reservations), slices.Clone(s.Caps)
 	all := s.Jobs
 	if s.Jobs = room[:0]; room == nil && all != nil {
 		s.Jobs = make([]Job, 0, len(all))

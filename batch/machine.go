@@ -22,6 +22,7 @@ type Task struct {
 	array    int32     // number of the array that it is a part of, from 1; 0: of none
 	ages     bool      // its age counts also while it waits for its Begin or for other jobs
 	since    int64     // from when its age counts
+	takes    []take    // what it has of the machine's caps while it runs
 }
 
 // After keeps a job from starting until another has started or ended.
@@ -52,6 +53,7 @@ type Machine struct {
 	starts    []int32
 	evicted   []eviction // jobs that gave way, like starts
 	queues    throttles  // limits by queue; may be empty
+	caps      caps       // what jobs may have at once
 	wakes     []int64    // times at which advance reservations begin and end, sorted
 	reserved  bool       // there are advance reservations
 	plain     bool       // nothing is remembered that only makes it faster: what tests hold the rest against
@@ -84,7 +86,7 @@ func (m *Machine) clone(old *Machine) *Machine {
 	c.table = m.table.clone(old.table)
 	c.starts, c.evicted = append(old.starts[:0], m.starts...), append(old.evicted[:0], m.evicted...)
 	c.gates = m.gates.clone(old.gates)
-	c.queues = m.queues.clone()
+	c.queues, c.caps = m.queues.clone(), m.caps.clone()
 	c.plan = m.plan.clone(old.plan)
 	c.policy = m.policy.clone(old.policy)
 	*old = c
@@ -122,10 +124,14 @@ func (m *Machine) end(now int64, id int32) {
 		p.ended(m, id)
 	}
 	m.plan.vacate(j, now, j.start+j.limit)
+	m.caps.ended(j)
 	m.drop(id)
 	m.busy--
 	m.release(j.Queue)
 	if p, ok := m.policy.(*slurm); ok { // who waited for it may start in its place
+		if len(j.takes) > 0 {
+			p.spoil()
+		}
 		if until := j.start + j.limit; now < until {
 			p.opens(m, j.shares, until)
 		}
@@ -158,12 +164,16 @@ func (m *Machine) cancel(now int64, id int32) {
 // at that instant.
 func (m *Machine) wake(now int64) {
 	m.advance(now)
-	m.prompted = m.gates.next(m) <= now || len(m.wakes) > 0 && m.wakes[0] <= now
+	m.prompted = min(m.gates.next(m), m.caps.next()) <= now || len(m.wakes) > 0 && m.wakes[0] <= now
 	for len(m.wakes) > 0 && m.wakes[0] <= now {
 		m.wakes = m.wakes[1:]
 	}
 	m.gates.lapse(m)
 	m.gates.punctual(m)
+	if p, ok := m.policy.(*slurm); m.caps.refill(now) && ok {
+		p.happened(m)
+		p.spoil()
+	}
 	m.policy.wake(m)
 }
 
@@ -173,7 +183,7 @@ func (m *Machine) next() int64 {
 	if len(m.wakes) > 0 {
 		t = min(t, m.wakes[0])
 	}
-	return min(t, m.gates.next(m))
+	return min(t, m.gates.next(m), m.caps.next())
 }
 
 // admit brings a waiting job before the policy, or parks it; where it is too late for it
@@ -231,6 +241,10 @@ func (m *Machine) begin(id int32) {
 	m.wait--
 	m.busy++
 	m.starts = append(m.starts, id)
+	m.caps.begun(j)
+	if p, ok := m.policy.(*slurm); ok && len(j.takes) > 0 {
+		p.spoil()
+	}
 	m.gates.started(m.now, j.ID)
 }
 

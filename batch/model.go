@@ -59,7 +59,7 @@ func (l *model) settle(i int) {
 
 // tangled tells whether every event may change all of the model.
 func (l *model) tangled() bool {
-	return len(l.c.state.Reservations) > 0 || l.homeless || l.c.crowded || l.c.gates.linked()
+	return len(l.c.state.Reservations)+len(l.c.state.Caps) > 0 || l.homeless || l.c.crowded || l.c.gates.linked()
 }
 
 // watch notes when a running job reaches its limit.

@@ -65,6 +65,7 @@ func (c *cluster) run(i int) {
 	c.at[i] = id
 	c.jobs[id] = job{Task: t, seq: number(c, i), limit: t.Limit, procs: int32(t.Procs), state: running, start: start, order: c.begun}
 	j := &c.jobs[id]
+	c.caps.begun(j)
 	if q := c.queues.of(t.Queue); q != nil {
 		q.active++
 	}

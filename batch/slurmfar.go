@@ -93,6 +93,11 @@ func (w strides) proceed() {
 	}
 	for y := p.yards[0]; y.due.next() <= m.now && y.due.next() < p.until; {
 		id := y.due.pop()
+		if !m.caps.lets(&m.jobs[id]) { // another has taken it in this step
+			y.lift(m, id)
+			y.places.take(id)
+			continue
+		}
 		p.take(m, id)
 		m.begin(id)
 		w.expect(id)
@@ -177,7 +182,7 @@ func (w strides) backfill() (begins bool) {
 	e, at, ok := p.queue.at(place{})
 	for tried := 0; ok && tried < p.MaxJobTest; e, at, ok = p.queue.at(place{at.b, at.i + 1}) {
 		j := &m.jobs[e.job]
-		if !p.tally.tries(&p.Slurm, j) {
+		if !m.caps.lets(j) || !p.tally.tries(&p.Slurm, j) {
 			continue
 		}
 		tried++
@@ -200,6 +205,9 @@ func (w strides) heads(line *waiting) (begins bool) {
 	p, m := w.p, w.m
 	for e, at, ok := line.at(place{}); ok; e, at, ok = line.at(place{at.b, at.i + 1}) {
 		j := &m.jobs[e.job]
+		if !m.caps.lets(j) {
+			continue
+		}
 		if j.planned == never {
 			w.settle(e.job, p.until)
 		}
@@ -249,5 +257,7 @@ func (w strides) enter(id int32) {
 	if y := w.p.yards[0]; y.loose { // something may have come free
 		y.front = nil
 	}
-	w.settle(id, w.p.until)
+	if w.m.caps.lets(&w.m.jobs[id]) {
+		w.settle(id, w.p.until)
+	}
 }

@@ -79,7 +79,7 @@ func (g ground) from(ripe []ripeJob, retry bool) int {
 func (g ground) there(i int, r ripeJob) bool {
 	p, m, y := g.p, g.m, g.yard
 	j := &m.jobs[r.job]
-	if j.shrinks() || y.offer.matters(m, y.held, i, m.now, r.shares) || r.at < m.now && !y.offer.late(m, y.held, i, r.shares) {
+	if j.shrinks() || !m.caps.lets(j) || y.offer.matters(m, y.held, i, m.now, r.shares) || r.at < m.now && !y.offer.late(m, y.held, i, r.shares) {
 		return false
 	}
 	p.take(m, r.job)

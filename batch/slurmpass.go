@@ -131,6 +131,13 @@ func (j *job) rounded(p *Slurm) int64 {
 	return upTo(j.Limit, int64(p.Resolution/time.Second))
 }
 
+// spoil has all places made anew by the next pass.
+func (p *slurm) spoil() {
+	for _, y := range p.yards {
+		y.stale = true
+	}
+}
+
 // happened notes that there is something new for the next pass.
 func (p *slurm) happened(m *Machine) {
 	if !p.dirty {
@@ -260,7 +267,11 @@ func (p *slurm) heads(m *Machine) {
 	at, past := make([]place, len(p.lines)), 0
 	for line := p.foremost(at); line >= 0; line = p.foremost(at) {
 		e, here, _ := p.lines[line].at(at[line])
-		if at[line] = here; p.head(m, e.job) {
+		if at[line] = here; !m.caps.lets(&m.jobs[e.job]) {
+			at[line].i++ // it keeps nobody waiting
+			continue
+		}
+		if p.head(m, e.job) {
 			continue
 		}
 		n := m.jobs[e.job].Need

@@ -236,7 +236,7 @@ func (y preemptor) claim() {
 	var list []int32
 	(sorter{p, m}).untangle()
 	p.queue.each(func(e *entry) {
-		if m.jobs[e.job].awaits == m.now {
+		if j := &m.jobs[e.job]; j.awaits == m.now && m.caps.lets(j) {
 			list = append(list, e.job)
 		}
 	})
@@ -251,6 +251,7 @@ func (y preemptor) evict(id int32) {
 	j := &m.jobs[id]
 	m.plan.vacate(j, m.now, j.start+j.limit)
 	m.busy--
+	m.caps.ended(j)
 	p.owed = append(p.owed, j.Queue)
 	p.exempted = min(p.exempted, m.now+1) // what is left of its nodes is for others
 	m.evicted = append(m.evicted, eviction{int(j.ID), j.seq, m.now, j.standing.mode, m.begun})

@@ -164,11 +164,11 @@ const roughPlaces = 100
 func (g ground) try(id int32) bool {
 	p, m, y := g.p, g.m, g.yard
 	j := &m.jobs[id]
-	if !p.tally.tries(&p.Slurm, j) {
+	if !m.caps.plans(j) || !p.tally.tries(&p.Slurm, j) {
 		p.refused = true
 		return false
 	}
-	if p.Preemption.Type != "" && m.plan.earliest(j, m.now, m.now+1) != m.now && (preemptor{p, m}).start(id) {
+	if p.Preemption.Type != "" && m.caps.lets(j) && m.plan.earliest(j, m.now, m.now+1) != m.now && (preemptor{p, m}).start(id) {
 		p.tally.started++
 		return true
 	}
@@ -176,6 +176,10 @@ func (g ground) try(id int32) bool {
 		y.give(m, id, p.last, p.horizon(p.last))
 	} else if n, byNode := m.plan.(*nodePlan); (!byNode || n.clearings.admit(n, j)) && m.plan.earliest(j, m.now, m.now+1) == m.now {
 		j.planned = m.now
+	}
+	if j.planned == p.last && !m.caps.lets(j) {
+		j.planned, p.refused = never, true
+		return false
 	}
 	if j.planned == p.last {
 		p.start(m, id)

@@ -26,7 +26,7 @@ type hope struct{ job, nth int32 }
 // lazy tells whether a pass may leave places for later: where they would be the same.
 func (p *slurm) lazy(m *Machine) bool {
 	_, byNode := m.plan.(*nodePlan)
-	return byNode && !m.plain && !m.reserved && !p.charts() && !p.sparing() && !p.tally.counts(&p.Slurm)
+	return byNode && !m.plain && !m.reserved && !m.caps.any() && !p.charts() && !p.sparing() && !p.tally.counts(&p.Slurm)
 }
 
 // clone copies what is left into the memory of an older copy.

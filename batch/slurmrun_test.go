@@ -39,6 +39,7 @@ func newSlowRun(m *Machine, s State, b Belief) *slowRunner {
 		r.ids[m.jobs[i].seq] = int(m.jobs[i].ID)
 	}
 	r.booked = newSlowBooked(&s, r.ids)
+	r.caps = &slowCaps{&s, r.ids, &r.now}
 	r.slowYield = slowYield{back: map[int]int64{}, leaving: map[int64]int64{}, awaits: map[int64]int64{}, exempted: never, jobs: map[int64]job{}, again: map[int64]bool{}}
 	if r.p.Preemption.Type != "" {
 		r.yield = r.preempt
@@ -127,6 +128,10 @@ func (r *slowRunner) heads() {
 	done, shut := map[string]bool{}, map[int]bool{}
 	for i := 0; i < len(r.waiting); {
 		j := &r.waiting[i]
+		if r.caps.over(j, r.runs, false) {
+			i++
+			continue
+		}
 		nodes, part := r.nodesOf(j), r.state.Jobs[j.ID].Reservation
 		if part == "" {
 			part = fmt.Sprint(nodes)
@@ -256,7 +261,7 @@ func (r *slowRunner) run(until int64) {
 				end = i
 			}
 		}
-		at, pass := never, min(r.wake(), r.turns(), r.booked.next(r.woken), r.yieldsNext())
+		at, pass := never, min(r.wake(), r.turns(), r.booked.next(r.woken), r.yieldsNext(), r.caps.next(r.woken))
 		if end >= 0 {
 			at = r.ends[r.runs[end].seq]
 		}
@@ -267,6 +272,9 @@ func (r *slowRunner) run(until int64) {
 			r.end(end)
 			r.heads()
 			continue
+		}
+		if r.caps.next(r.woken) == r.now {
+			r.happened()
 		}
 		r.woken = r.now
 		r.enter()
@@ -322,6 +330,7 @@ type runsCompared struct {
 	charted, fine int
 	booked        bool // beside reservations
 	gives         bool // jobs give way
+	capped        bool // licences and limits are shared
 	gaveWay       int
 }
 
@@ -331,6 +340,9 @@ func (c *runsCompared) run(t *testing.T, seed uint64) {
 	s, p := slurmScene(rng, seed)
 	if c.booked {
 		booked(rng, &s)
+	}
+	if c.capped {
+		capped(rng, &s)
 	}
 	if prioritized(rng, &s, &p); c.gives {
 		s.Queues[0].MaxRunning, s.Queues[1].MaxRunning = 0, 0

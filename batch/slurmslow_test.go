@@ -29,6 +29,7 @@ type slowPass struct {
 	small   bool // nodes with little room count: see nearby
 	booked  slowBooked
 	yield   func(*job) bool // starts one in place of others; nil: nobody gives way
+	caps    *slowCaps       // nil: there are none
 	stays   []string        // the places, as a story tells them
 }
 
@@ -250,7 +251,7 @@ func (s *slowPass) fine() {
 		if tried == s.p.MaxJobTest || s.p.MaxJobStart > 0 && started == s.p.MaxJobStart {
 			return
 		}
-		if !s.tries(j) {
+		if s.caps.over(j, s.runs, true) || !s.tries(j) {
 			continue
 		}
 		if s.yield != nil && s.beside(j, s.now, j.limit) == nil && s.yield(j) {
@@ -259,6 +260,8 @@ func (s *slowPass) fine() {
 		}
 		at, nodes := s.earliest(j)
 		switch {
+		case at == s.now && s.caps.over(j, s.runs, false):
+			continue
 		case at == s.now: // what runs keeps its nodes for its own limit, not for a step of bf_resolution
 			s.start(j, s.beside(j, at, j.Limit))
 			started++
@@ -315,10 +318,12 @@ func (s *slowPass) charted() {
 		if tried >= s.p.MaxJobTest || s.p.MaxJobStart > 0 && started == s.p.MaxJobStart {
 			return
 		}
-		if s.tries(j) {
+		if !s.caps.over(j, s.runs, true) && s.tries(j) {
 			tried++
 			at, nodes := s.grouped(j)
-			if at == s.now {
+			if over := s.caps.over(j, s.runs, false); at == s.now && over {
+				at = never
+			} else if at == s.now {
 				s.start(j, nodes)
 				started++
 				continue
@@ -331,7 +336,7 @@ func (s *slowPass) charted() {
 			continue
 		}
 		for k := range s.parked {
-			if more := &s.parked[k]; more.array == j.array && s.tries(more) {
+			if more := &s.parked[k]; more.array == j.array && !s.caps.over(more, s.runs, true) && s.tries(more) {
 				tried++
 				if at, nodes := s.grouped(more); at > s.now && s.full(more, at, nodes) {
 					return

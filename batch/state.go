@@ -11,6 +11,7 @@ type State struct {
 	Jobs         []Job // running and waiting
 	Reservations []Reservation
 	Queues       []Queue
+	Caps         []Cap // what Jobs take
 }
 
 // Node is one machine of the cluster.
@@ -92,6 +93,7 @@ type Job struct {
 	// Within are the nodes that it runs on, and on no others; empty: on any. Without are
 	// nodes that it does not run on.
 	Within, Without []string
+	Takes           []Take // of Caps
 }
 
 // Dependency keeps a job waiting for another. One of a job that the state does

@@ -116,7 +116,7 @@ func (d *difference) compare(jobs []Job) error {
 		}
 	}
 	d.Configured = !reflect.DeepEqual(d.was.Nodes, d.now.Nodes) || !reflect.DeepEqual(d.was.Queues, d.now.Queues) ||
-		!reflect.DeepEqual(d.was.Reservations, d.now.Reservations)
+		!reflect.DeepEqual(d.was.Reservations, d.now.Reservations) || !reflect.DeepEqual(d.was.Caps, d.now.Caps)
 	return nil
 }
 
@@ -175,7 +175,7 @@ func (j *Job) same(is *Job) bool {
 		a.Placed = is.Placed
 	}
 	same := slices.Equal(a.Placed, is.Placed) && slices.Equal(a.Features, is.Features) && slices.Equal(a.After, is.After) &&
-		slices.Equal(a.Also, is.Also) && slices.Equal(a.Within, is.Within) && slices.Equal(a.Without, is.Without) && a.Submitted.Equal(is.Submitted) && a.Begin.Equal(is.Begin) && a.Deadline.Equal(is.Deadline)
+		slices.Equal(a.Also, is.Also) && slices.Equal(a.Within, is.Within) && slices.Equal(a.Without, is.Without) && slices.Equal(a.Takes, is.Takes) && a.Submitted.Equal(is.Submitted) && a.Begin.Equal(is.Begin) && a.Deadline.Equal(is.Deadline)
 	return same && a.plain() == is.plain()
 }
 

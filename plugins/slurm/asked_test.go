@@ -81,8 +81,8 @@ func TestAsked(t *testing.T) {
 		"193":   "2 procs 1 nodes 2 gpus",                                     // -n2 --gpus-per-task=1
 		"194":   "1 procs 1 nodes 2 gpus [gpu:a] begins 233",                  // of a node that has a and b
 		"195":   "1 procs 1 nodes 2 gpus [gpu:b] begins 293",                  //
-		"196":   "1 procs 1 nodes after 187 end",                              // lic:2 of four, of which none is left
-		"198":   "1 procs 1 nodes begins 111",                                 // two:2, of which a reservation keeps one
+		"196":   "1 procs 1 nodes",                                            // lic:2 of four, of which none is left
+		"198":   "1 procs 1 nodes",                                            // two:2, of which a reservation keeps one
 		"200":   "1 procs 1 nodes after 199 end",                              // singleton
 		"201":   "1 procs 1 nodes after 199 end, 200 end",                     //
 		"202":   "1 procs 1 nodes after 199 start 1m0s",                       // after:199+1
@@ -102,6 +102,13 @@ func TestAsked(t *testing.T) {
 	}
 	if len(want) > 0 || len(s.Jobs) != 32 {
 		t.Errorf("%d jobs, without %v", len(s.Jobs), want)
+	}
+	ends := map[string]int{}
+	for _, j := range s.Jobs {
+		ends[j.ID] = int(j.Started.Add(j.Requested).Sub(s.Now).Seconds())
+	}
+	if _, starts := foretold(t, s); starts["196"] < ends["187"] || starts["196"] > ends["187"]+60 || starts["198"] != 111 {
+		t.Errorf("who waits for licences starts %v and %v, the one that has some ends %v", starts["196"], starts["198"], ends["187"])
 	}
 	for _, n := range s.Nodes {
 		if n.Name == "n7" && (n.Memory != 15_000 || n.CPUs != 6) {
@@ -179,14 +186,21 @@ func TestLimitsAsked(t *testing.T) {
 		},
 		"testdata/limits24": {"2": "1", "4": "3", "5": "", "7": "6", "9": "8", "10": "", "11": "", "13": "12", "15": "14"}, // in this order, and 10 before 11
 	} {
-		for _, j := range taped(t, dir).Jobs {
+		s := taped(t, dir)
+		_, starts := foretold(t, s)
+		ends := map[string]int{}
+		for _, j := range s.Jobs {
+			ends[j.ID] = int(j.Started.Add(j.Requested).Sub(s.Now).Seconds())
+		}
+		for _, j := range s.Jobs {
 			w, ok := want[j.ID]
 			if !ok {
 				continue
 			}
 			delete(want, j.ID)
-			if got := len(j.After) == 1 && j.After[0] == (batch.Dependency{ID: w, On: batch.OnEnd}); j.Held != (w == "") || got != (w != "") {
-				t.Errorf("%s: %s waits for %v, held %v; want %q", dir, j.ID, j.After, j.Held, w)
+			at, starts := starts[j.ID]
+			if j.Held != (w == "") || starts != (w != "") || starts && (at < ends[w] || at > ends[w]+60) {
+				t.Errorf("%s: %s starts %v, held %v; want %q, which ends %v", dir, j.ID, at, j.Held, w, ends[w])
 			}
 		}
 		if len(want) > 0 {

@@ -78,23 +78,3 @@ func (c caps) under(j *batch.Job, wants map[string]int) map[string]int {
 	}
 	return most
 }
-
-// limit notes what is left of all that QOS limit of what jobs want that wait: what those that run have not.
-func (t *turns) limit(most map[string]int) {
-	for what, n := range most {
-		for _, h := range t.have[what] {
-			n -= h.amount
-		}
-		t.left[what] = max(0, n)
-	}
-}
-
-// exceeds tells whether a job wants more of something than all jobs may have.
-func exceeds(wants, most map[string]int) bool {
-	for what, n := range most {
-		if wants[what] > n {
-			return true
-		}
-	}
-	return false
-}

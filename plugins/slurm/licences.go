@@ -4,6 +4,9 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
+
+	"gridbroker/batch"
 )
 
 // licence is one of the cluster's, and how many nobody has.
@@ -28,23 +31,27 @@ func licences(ctx context.Context, s *site) (all []licence, err error) {
 	return all, err
 }
 
-// licensed notes what is left of licences, all of which may be short.
-func (c *cluster) licensed(t *turns) {
+// licensed is how many licences are left, by the names that wants gives.
+func (c *cluster) licensed() map[string]int {
+	left := map[string]int{}
 	for _, l := range c.licences {
-		t.left["licence "+l.name], t.have["licence "+l.name] = l.left, nil
+		left["licence "+l.name] = l.left
 	}
+	return left
 }
 
-// keepLicences notes what reservations keep of them, until they end.
-func (c *cluster) keepLicences(t *turns) {
+// keptLicences is what reservations keep of them, until they end.
+func (c *cluster) keptLicences(now time.Time) map[string][]batch.More {
+	kept := map[string][]batch.More{}
 	for _, r := range c.reserved {
 		start, end := unix(r["StartTime"]), unix(r["EndTime"])
-		if start.After(t.now) || !end.After(t.now) {
+		if start.After(now) || !end.After(now) {
 			continue
 		}
 		for l := range slices.Values(list(r["Licenses"])) {
 			name, count, _ := strings.Cut(l, ":")
-			t.holds("licence "+name, holder{"", max(1, atoi(count)), end})
+			kept["licence "+name] = append(kept["licence "+name], batch.More{At: end, Amount: max(1, atoi(count))})
 		}
 	}
+	return kept
 }

@@ -17,8 +17,8 @@ func TestOdds24(t *testing.T) {
 		"12":   "8 procs 1 nodes starts 173",                                     // -n8 -N1
 		"13":   "24 procs 0 nodes starts 173",                                    // -n24
 		"14":   "3 procs 3 nodes begins 304 starts 305",                          // -N3 -w n1
-		"15":   "1 procs 1 nodes after 5 end starts 173",                         // lic:2 of four, of which one is left
-		"16":   "1 procs 1 nodes begins 119 starts 120",                          // two:2, of which a reservation keeps one
+		"15":   "1 procs 1 nodes starts 173",                                     // lic:2 of four, of which one is left
+		"16":   "1 procs 1 nodes starts 120",                                     // two:2, of which a reservation keeps one
 		"17":   "1 procs 1 nodes runs",                                           // lic:1
 		"18":   "1 procs 1 nodes 2 gpus [gpu:a] begins 364",                      // of a node that has a and b
 		"19":   "1 procs 1 nodes 2 gpus [gpu:b] begins 424",                      //

@@ -116,7 +116,7 @@ func (c cluster) state(now time.Time, name string) batch.State {
 	inOneReservation(&state)
 	c.onlyOne(state.Jobs, said)
 	c.asPlanned(now, state.Jobs, said)
-	c.takeTurns(now, state.Jobs, said)
+	c.takeTurns(&state, said)
 	place(state.Jobs, c.nodes, nil)
 	c.owners(&state, said)
 	return state

@@ -9,6 +9,13 @@ import (
 	"gridbroker/batch"
 )
 
+// holder has some of what is short until it ends.
+type holder struct {
+	id     string // "": a reservation
+	amount int
+	end    time.Time
+}
+
 // mostTurns bounds how many jobs of a reservation are reckoned with.
 const mostTurns = 256
 

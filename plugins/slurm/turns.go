@@ -1,7 +1,6 @@
 package slurm
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -10,80 +9,55 @@ import (
 	"gridbroker/batch"
 )
 
-// turns are jobs that wait, by what Slurm says, until others end that have all that they
-// may have of something: licences, or what a limit of a QOS or an association lets run.
-// Of a limit of an association it is not known what is left, so that a job's turn may come earlier than foretold.
-type turns struct {
-	now  time.Time
-	have map[string][]holder // by what is short
-	left map[string]int      // of what it is known
-	free map[string][]holder // what came free, in order, by who had it
-	sum  map[string]int      // of that, what nobody has
-}
-
-// holder has some of what is short until it ends.
-type holder struct {
-	id     string // "": a reservation
-	amount int
-	end    time.Time
-}
-
-// takeTurns makes jobs wait for those that have what they wait for, and who waits behind
-// them for the same. said is what squeue says, by job.
-func (c *cluster) takeTurns(now time.Time, jobs []batch.Job, said map[string]*entry) {
-	t := turns{now: now, have: map[string][]holder{}, left: map[string]int{}}
-	c.licensed(&t)
-	order, most := make([]int, len(jobs)), map[string]int{}
-	for i := range order {
-		order[i] = i
-		if e := said[jobs[i].ID]; jobs[i].Started.IsZero() && e != nil {
-			for what := range wants(&jobs[i], e.licences, limited(e.reason)) {
-				t.have[what] = nil
-			}
-			if len(c.set.caps[jobs[i].QOS]) > 0 {
-				maps.Copy(most, c.set.caps.under(&jobs[i], wants(&jobs[i], "", everything)))
+// takeTurns finds out what jobs wait for until others end that have it: licences, or what a limit of a QOS or an association
+// lets run. said is what squeue says, by job. Of a limit of an association it is not known what is left: where one waits
+// by it, that is taken to be nothing.
+func (c *cluster) takeTurns(state *batch.State, said map[string]*entry) {
+	most := c.licensed()
+	guessed := map[string]bool{}
+	for i := range state.Jobs {
+		j := &state.Jobs[i]
+		e := said[j.ID]
+		if !j.Started.IsZero() || e == nil {
+			continue
+		}
+		maps.Copy(most, c.set.caps.under(j, wants(j, "", everything)))
+		for what, amount := range wants(j, e.licences, limited(e.reason)) {
+			if _, known := most[what]; !known || guessed[what] {
+				guessed[what], most[what] = true, max(most[what], amount)
 			}
 		}
 	}
-	for what := range most {
-		t.have[what] = nil
-	}
-	if len(t.have) == 0 {
+	if len(most) == 0 {
 		return
 	}
-	c.keepLicences(&t)
-	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(jobs[b].Priority, jobs[a].Priority), cmp.Compare(number(jobs[a].ID), number(jobs[b].ID)))
-	})
-	for _, i := range order {
-		if j := &jobs[i]; !j.Started.IsZero() {
-			for what, amount := range wants(j, said[j.ID].licences, everything) {
-				t.holds(what, holder{j.ID, amount, j.Started.Add(j.Requested)})
+	has := map[string]int{}
+	for i := range state.Jobs {
+		j := &state.Jobs[i]
+		e := said[j.ID]
+		if e == nil {
+			continue
+		}
+		all := wants(j, e.licences, func(what string) bool { _, there := most[what]; return there })
+		for _, what := range slices.Sorted(maps.Keys(all)) {
+			j.Takes = append(j.Takes, batch.Take{Cap: what, Amount: all[what]})
+			if !j.Started.IsZero() {
+				has[what] += all[what]
 			}
 		}
 	}
-	t.limit(most)
-	var queue []turn
-	for _, i := range order {
-		if j := &jobs[i]; j.Started.IsZero() && !j.Held && len(j.After) == 0 && j.Begin.IsZero() {
-			all := wants(j, said[j.ID].licences, everything)
-			if j.Held = exceeds(all, most); !j.Held {
-				queue = append(queue, turn{j, t.short(all)})
-				j.Eligible = true // Slurm lets it grow older meanwhile
-			}
+	later := c.keptLicences(state.Now)
+	for _, what := range slices.Sorted(maps.Keys(most)) {
+		n := most[what]
+		switch licence := strings.HasPrefix(what, "licence "); {
+		case licence && !guessed[what]:
+			n += has[what] // besides what is left
+		case guessed[what]:
+			n = max(n, has[what])
 		}
+		planned := !strings.HasPrefix(what, "licence ") && !strings.Contains(what, " jobs ")
+		state.Caps = append(state.Caps, batch.Cap{Name: what, Most: n, Planned: planned, Later: later[what]})
 	}
-	t.play(queue)
-}
-
-// holds notes who has some of what is short.
-func (t *turns) holds(what string, h holder) {
-	list, short := t.have[what]
-	if !short {
-		return
-	}
-	i, _ := slices.BinarySearchFunc(list, h, func(a, b holder) int { return cmp.Or(a.end.Compare(b.end), -1) })
-	t.have[what] = slices.Insert(list, i, h)
 }
 
 // number is a job's, of an array's task with its own behind the point.

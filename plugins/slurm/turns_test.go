@@ -11,8 +11,8 @@ import (
 	"gridbroker/batch"
 )
 
-// TestTurns: jobs that wait for licences or by the limit of a QOS wait for those that have
-// them. The rows are what squeue of a 22.05 said of two licences, and of QOS with two jobs
+// TestTurns: jobs take licences and what limits of QOS let have, of which there is as much as those have that run, where
+// it is not known how much is left. The rows are what squeue of a 22.05 said of two licences, and of QOS with two jobs
 // of a user, eight processors of a user and eight in all; when 37, 41, 44 and 47 had ended,
 // it started 39, 45 and 49 (and 43 in place of its equal 42).
 func TestTurns(t *testing.T) {
@@ -24,19 +24,27 @@ func TestTurns(t *testing.T) {
 	for line := range strings.Lines(string(text)) {
 		c.jobs = append(c.jobs, entryOf(strings.Split(strings.TrimSuffix(line, ";\n"), ";")))
 	}
-	want := map[string]string{"39": "[{37 end}]", "40": "[{38 end}]", "42": "[{41 end}]", "43": "[{42 end}]",
-		"45": "[{44 end}]", "46": "[{45 end}]", "49": "[{47 end}]", "50": "[{48 end}]"}
 	s := c.state(time.Unix(1795729638, 0), "c")
-	for _, j := range s.Jobs {
-		if got := strings.ReplaceAll(fmt.Sprint(j.After), " 0s}", "}"); j.Started.IsZero() && got != want[j.ID] {
-			t.Errorf("%s waits for %s, want %s", j.ID, got, want[j.ID])
-		}
-		if len(j.After) > 0 && !j.Eligible {
-			t.Errorf("%s grows no older, as one that waits for a limit does", j.ID)
-		}
-	}
 	if len(s.Jobs) != 14 {
 		t.Errorf("%d jobs", len(s.Jobs))
+	}
+	s.Nodes = []batch.Node{{Name: "n", CPUs: 1000, Memory: 100_000, Up: true}}
+	for i := range s.Jobs {
+		j := &s.Jobs[i]
+		if j.Requested = time.Hour; slices.Contains([]string{"37", "41", "44", "47"}, j.ID) {
+			j.Requested = 10 * time.Minute
+		}
+		j.Placed = nil
+	}
+	_, starts := foretold(t, s)
+	var soon []string
+	for id, at := range starts {
+		if at < 20*60 {
+			soon = append(soon, id)
+		}
+	}
+	if slices.Sort(soon); fmt.Sprint(soon) != "[39 42 45 49]" {
+		t.Errorf("when 37, 41, 44 and 47 have ended %v start: %v", soon, starts)
 	}
 }
 
@@ -67,32 +75,23 @@ func TestTurnsByReason(t *testing.T) {
 	}
 }
 
-// TestTurnsWithSomeLeft: of three licences two jobs have one each until an hour and two hours
-// from now, and a reservation keeps none. One is left: for the first that one will do for.
+// TestTurnsWithSomeLeft: of four licences two jobs have one each, one is kept by a reservation until its end, and one is left. Of a limit
+// of an association as much is taken to be there as those have that run, and as who waits by it wants.
 func TestTurnsWithSomeLeft(t *testing.T) {
 	now := time.Unix(1795729638, 0)
-	c := cluster{licences: []licence{{"l", 1}}}
-	jobs := []batch.Job{{ID: "1", Started: now, Requested: time.Hour}, {ID: "2", Started: now, Requested: 2 * time.Hour}}
-	said := map[string]*entry{"1": {licences: "l:1"}, "2": {licences: "l:1"}}
-	for id, wants := range []string{3: "l:3", "l:2", "l:1", "l:1"} {
-		if wants != "" {
-			id := fmt.Sprint(id)
-			jobs = append(jobs, batch.Job{ID: id, Requested: time.Hour, Priority: 9})
-			said[id] = &entry{id: id, licences: wants}
-		}
+	c := cluster{licences: []licence{{"l", 1}}, reserved: []map[string]string{
+		{"Licenses": "l:1", "StartTime": "1795729600", "EndTime": "1795739638"}, {"Licenses": "l:9", "StartTime": "1795729700", "EndTime": "1795739638"}}}
+	s := batch.State{Now: now, Jobs: []batch.Job{{ID: "1", Started: now, Account: "a", Procs: 3}, {ID: "2", Started: now}, {ID: "3"}, {ID: "4", Account: "a", Procs: 5}, {ID: "5", Account: "b"}}}
+	c.takeTurns(&s, map[string]*entry{"1": {licences: "l:1"}, "2": {licences: "l:1"}, "3": {licences: "l:2"}, "4": {licences: "(null)", reason: "AssocGrpCpuLimit"}, "5": {reason: "Priority"}})
+	want := "[{account cpus a 5 true []} {licence l 3 false [{" + fmt.Sprint(time.Unix(1795739638, 0).UTC()) + " 1}]}]"
+	if got := fmt.Sprint(s.Caps); got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
-	for _, only := range [][2]string{{"3", "[{1 end 0s} {2 end 0s}]"}, {"4", "[{1 end 0s}]"}, {"5", "[]"}} {
-		list := append(slices.Clone(jobs[:2]), jobs[atoi(only[0])-1])
-		c.takeTurns(now, list, said)
-		if got := fmt.Sprint(list[2].After); got != only[1] {
-			t.Errorf("%s alone waits for %s, want %s", only[0], got, only[1])
-		}
+	takes := ""
+	for _, j := range s.Jobs {
+		takes += fmt.Sprint(j.Takes)
 	}
-	c.takeTurns(now, jobs, said)
-	if got := fmt.Sprint(jobs[4].After); got != "[]" {
-		t.Errorf("5 waits for %s", got) // 3 and 4 cannot have what is left
-	}
-	if got := jobs[5].After; len(got) != 1 {
-		t.Errorf("6 waits for %v: there is none left", got)
+	if takes != "[{account cpus a 3} {licence l 1}][{licence l 1}][{licence l 2}][{account cpus a 5}][]" {
+		t.Error(takes)
 	}
 }

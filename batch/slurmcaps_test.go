@@ -1,0 +1,164 @@
+package batch
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"gridbroker/testdata/testbed"
+)
+
+// slowCaps counts, for each question, what all have that run.
+type slowCaps struct {
+	state *State
+	ids   map[int64]int // place in the state by seq
+	now   *int64
+}
+
+// over tells whether a job would have more of something than is left; early: of what keeps places in the future from jobs, too.
+func (c *slowCaps) over(j *job, runs []slowStay, early bool) bool {
+	if c == nil {
+		return false
+	}
+	has, most := map[string]int{}, map[string]int{}
+	for _, r := range runs {
+		for _, t := range c.state.Jobs[c.ids[r.seq]].Takes {
+			has[t.Cap] += t.Amount
+		}
+	}
+	for _, limit := range c.state.Caps {
+		if most[limit.Name] = limit.Most; early && limit.Planned {
+			most[limit.Name] = 1 << 30
+		}
+		for _, l := range limit.Later {
+			if l.At.Unix() <= *c.now {
+				most[limit.Name] += l.Amount
+			}
+		}
+	}
+	for _, t := range c.state.Jobs[j.ID].Takes {
+		if has[t.Cap]+t.Amount > most[t.Cap] {
+			return true
+		}
+	}
+	return false
+}
+
+// next is when there is more of something, after a time.
+func (c *slowCaps) next(after int64) int64 {
+	at := never
+	for _, limit := range c.state.Caps {
+		for _, l := range limit.Later {
+			if l.At.Unix() > after {
+				at = min(at, l.At.Unix())
+			}
+		}
+	}
+	return at
+}
+
+// capped lets jobs share licences, and limits of how many run and of their processors.
+func capped(rng *rand.Rand, s *State) {
+	for k := range 1 + rng.IntN(3) {
+		c := Cap{Name: fmt.Sprint("cap", k), Most: 3 + rng.IntN(9), Planned: rng.IntN(2) == 0}
+		if rng.IntN(3) == 0 {
+			c.Later = []More{{s.Now.Add(time.Duration(1+rng.IntN(400)) * time.Minute), 1 + rng.IntN(4)}}
+		}
+		s.Caps = append(s.Caps, c)
+		for i := range s.Jobs {
+			if rng.IntN(3) == 0 {
+				s.Jobs[i].Takes = append(s.Jobs[i].Takes, Take{c.Name, 1 + rng.IntN(c.Most)})
+			}
+		}
+	}
+}
+
+// TestSlurmCapsRun holds runs in which jobs share licences and limits of QOS, on nodes, against slow ones.
+func TestSlurmCapsRun(t *testing.T) {
+	testbed.Computes(t)
+	sum := runsCompared{capped: true}
+	sum.first(t, 400)
+	t.Logf("%+v", sum)
+	if sum.charted < 600 || sum.fine < 600 {
+		t.Errorf("only %+v starts compared", sum)
+	}
+}
+
+// TestSlurmCapsBeyond: who wants more than all may ever have is refused, and what comes free later counts.
+func TestSlurmCapsBeyond(t *testing.T) {
+	now := time.Unix(1_000_000, 0).UTC()
+	job := func(id string, amount int) Job {
+		return Job{ID: id, Procs: 1, Requested: time.Hour, Submitted: now, Takes: []Take{{"l", amount}, {"unknown", 9}, {"l", 0}}}
+	}
+	runs := job("r", 3)
+	runs.Started, runs.Placed, runs.Procs = now, []Placement{{"n", 8}}, 8
+	s := State{Now: now, Nodes: []Node{{Name: "n", CPUs: 8, Up: true}, {Name: "m", CPUs: 8, Up: true}}, Jobs: []Job{runs, job("a", 6), job("b", 5), job("c", 2), job("d", 1)},
+		Caps: []Cap{{Name: "l", Most: 4, Later: []More{{now.Add(2 * time.Hour), 1}}}}}
+	f := Forecaster{Policy: Policy{Name: "slurm"}}
+	out, err := f.Forecast(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := ""
+	for _, j := range out.Jobs {
+		got += fmt.Sprint(j.ID, j.Start.Sub(now).Round(time.Hour), " ")
+	}
+	if len(out.Refused) != 1 || out.Refused[0].ID != "a" || out.Refused[0].Cause != OverLimit || got != "d0s c1h0m0s b2h0m0s " {
+		t.Errorf("%s, %+v", got, out.Refused)
+	}
+	live, err := f.Live(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Caps = []Cap{{Name: "l", Most: 9}}
+	if did, err := live.Sync(s); err != nil || !did.Configured || live.Starts(1)[0].ID != "a" || !live.Starts(1)[0].Start.Equal(now) {
+		t.Errorf("there are nine: %+v, %v, %+v", did, err, live.Starts(1))
+	}
+	s.Jobs[2].Takes = []Take{{"l", 8}}
+	if did, err := live.Sync(s); err != nil || did.Changed != 1 {
+		t.Errorf("b takes eight: %+v, %v", did, err)
+	}
+	if at := live.Starts(4); len(at) != 4 || at[3].ID != "b" || at[3].Start.Sub(now) < 2*time.Hour {
+		t.Errorf("b takes eight: %+v", at)
+	}
+}
+
+// TestSlurmCapsFar: behind bf_window, in steps, no more run than may, and all start.
+func TestSlurmCapsFar(t *testing.T) {
+	now := time.Unix(1_000_000, 0).UTC()
+	s := State{Now: now, Caps: []Cap{{Name: "l", Most: 3}}}
+	for n := range 4 {
+		s.Nodes = append(s.Nodes, Node{Name: fmt.Sprint("n", n), CPUs: 8, Up: true})
+	}
+	for i := range 80 {
+		j := Job{ID: fmt.Sprint(i), Procs: 1 + i%8, Requested: time.Duration(5+i%50) * time.Minute, Submitted: now}
+		if i%2 == 0 {
+			j.Takes = []Take{{"l", 1 + i%3}}
+		}
+		s.Jobs = append(s.Jobs, j)
+	}
+	f := Forecaster{Policy: Policy{Name: "slurm", Slurm: Slurm{Window: time.Minute}}}
+	out, err := f.Forecast(s)
+	if err != nil || len(out.Jobs) != 80 {
+		t.Fatal(len(out.Jobs), out.Refused, err)
+	}
+	jobs := map[string]Job{}
+	for _, j := range s.Jobs {
+		jobs[j.ID] = j
+	}
+	for _, at := range out.Jobs {
+		has := 0
+		for _, e := range out.Jobs {
+			if j := jobs[e.ID]; len(j.Takes) > 0 && !e.Start.After(at.Start) && e.Start.Add(j.Requested).After(at.Start) {
+				has += j.Takes[0].Amount
+			}
+		}
+		if has > 3 {
+			t.Errorf("at %v jobs have %d of 3", at.Start.Sub(now), has)
+		}
+	}
+	if last := out.Jobs[79].Start.Sub(now); last < 4*time.Hour {
+		t.Errorf("all have started after %v: no steps", last)
+	}
+}
