@@ -60,6 +60,10 @@ func (h handle) saveActions(ctx context.Context, rows []actionRow, epoch int64) 
 	if len(rows) == 0 {
 		return nil
 	}
+	if h.scratch != nil {
+		h.scratch.actions.add(rows)
+		return nil
+	}
 	return h.writeEach(ctx, `insert into action (key, job, verb, epoch, due)
 		select t.value->>'key', t.value->>'job', t.value->>'verb', $2, cast(t.value->>'due' as {int}) from {each} where true
 		on conflict (key) do nothing`, rows, epoch)
@@ -87,6 +91,13 @@ const isDue = `done = 0 and due <= $2 and lease_until < $2 and not exists (selec
 // claim leases actions that are due, but for those of some clusters. Where none is, nothing is
 // written: this is asked several times a second.
 func (o outbox) claim(ctx context.Context, who string, now time.Time, limit int, but ...string) (list []action, err error) {
+	if own := o.store.scratch; own != nil {
+		err = own.do(&o.store.d, func(handle) error {
+			list = own.actions.claim(now.Unix(), now.Add(lease).Unix(), limit)
+			return nil
+		})
+		return list, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, lease)
 	defer cancel()
 	names, err := jsonText(but)
@@ -122,12 +133,8 @@ var errLeaseLost = errors.New("another replica has the action, or has done it")
 // out itself what became of it.
 func (o outbox) finish(ctx context.Context, a action, r result) error {
 	return o.store.tx(ctx, func(h handle) error {
-		n, err := h.exec(ctx, "update action set done = 1, result = $1, ending = $4 where id = $2 and done = 0 and attempts = $3", r.Said, a.ID, a.Attempts, string(r.ending()))
-		if err != nil {
+		if err := h.closeAction(ctx, a, r); err != nil {
 			return err
-		}
-		if n == 0 {
-			return errLeaseLost
 		}
 		if over, err := cleaning(ctx, h, a, r, o.now().Add(o.conf.KeepAtSites)); over || err != nil {
 			return err
@@ -140,13 +147,54 @@ func (o outbox) finish(ctx context.Context, a action, r result) error {
 	})
 }
 
+// closeAction closes an action that nobody else has meanwhile.
+func (h handle) closeAction(ctx context.Context, a action, r result) error {
+	if h.scratch != nil {
+		e := h.scratch.actions.held(a)
+		if e == nil {
+			return errLeaseLost
+		}
+		h.scratch.actions.close(e)
+		return nil
+	}
+	n, err := h.exec(ctx, "update action set done = 1, result = $1, ending = $4 where id = $2 and done = 0 and attempts = $3", r.Said, a.ID, a.Attempts, string(r.ending()))
+	if err == nil && n == 0 {
+		err = errLeaseLost
+	}
+	return err
+}
+
 // again gives an action back, to be tried later, unless another one is at it. What a site
 // is known not to have taken need not be looked for there.
 func (o outbox) again(ctx context.Context, a action, due time.Time, r result) error {
 	return o.store.tx(ctx, func(h handle) error {
+		if h.scratch != nil {
+			if e := h.scratch.actions.held(a); e != nil {
+				e.until, e.due, e.Attempts = 0, due.Unix(), e.Attempts-b2i(r.untaken)
+			}
+			return nil
+		}
 		_, err := h.exec(ctx, "update action set lease_until = 0, due = $1, result = $2, attempts = attempts - $5 where id = $3 and done = 0 and attempts = $4", due.Unix(), r.Said, a.ID, a.Attempts, b2i(r.untaken))
 		return err
 	})
+}
+
+// dropAction ends an action of a job that nobody has tried; false: it was tried, or is done.
+func (h handle) dropAction(ctx context.Context, job, key string) (dropped bool, err error) {
+	if h.scratch != nil {
+		return h.scratch.actions.drop(job, key), nil
+	}
+	n, err := h.exec(ctx, "update action set done = 1, result = $2, ending = $3 where key = $1 and done = 0 and attempts = 0", key, byOwner, string(unasked))
+	return n == 1, err
+}
+
+// hurryAction has an action of a job done by a time.
+func (h handle) hurryAction(ctx context.Context, job, key string, due int64) error {
+	if h.scratch != nil {
+		h.scratch.actions.hurry(job, key, due)
+		return nil
+	}
+	return h.write(ctx, "update action set due = $2 where key = $1 and done = 0 and due > $2", key, due)
 }
 
 // keep renews an action's lease until the context ends, or the lease does: another one has
@@ -170,6 +218,14 @@ func (o outbox) keep(ctx context.Context, a action) {
 // renew makes an action's lease begin anew.
 func (o outbox) renew(ctx context.Context, a action, now time.Time) error {
 	return o.store.tx(ctx, func(h handle) error {
+		if h.scratch != nil {
+			e := h.scratch.actions.held(a)
+			if e == nil {
+				return errLeaseLost
+			}
+			e.until = now.Add(lease).Unix()
+			return nil
+		}
 		n, err := h.exec(ctx, "update action set lease_until = $1 where id = $2 and done = 0 and attempts = $3", now.Add(lease).Unix(), a.ID, a.Attempts)
 		if err == nil && n == 0 {
 			err = errLeaseLost

@@ -65,7 +65,9 @@ func keepBeat(ctx context.Context, s *Store, b *wire.Beat, now time.Time) (*wire
 		if ack.Resync = !known || torn || ack.Seq != b.Seq || ack.Digest != b.Digest; err != nil || ack.Resync {
 			return err
 		}
-		if err := h.write(ctx, "update cluster set made = $2, ttl = $3, seen = $4 where name = $1 and (made <= $2 or made > $5)", b.Cluster, b.Made, b.TTL, now.Unix(),
+		if h.scratch != nil {
+			h.scratch.beat(b, now.Unix())
+		} else if err := h.write(ctx, "update cluster set made = $2, ttl = $3, seen = $4 where name = $1 and (made <= $2 or made > $5)", b.Cluster, b.Made, b.TTL, now.Unix(),
 			wire.Newest(b.TTL, now.Unix())); err != nil {
 			return err
 		}

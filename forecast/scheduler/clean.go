@@ -47,6 +47,9 @@ func cleaning(ctx context.Context, h handle, a action, r result, due time.Time) 
 
 // forgetAtSite has a job's site forget it now, where it still has it, and the table then.
 func forgetAtSite(ctx context.Context, h handle, id string, now time.Time) error {
+	if h.scratch != nil && h.scratch.actions.forget(id, now.Unix()) {
+		return nil
+	}
 	n, err := h.exec(ctx, `update action set verb = $2, key = $2 || substr(key, length(verb) + 1), due = $3, attempts = 0, lease_until = 0
 		where job = $1 and verb in ($2, $4) and done = 0`, id, string(forget), now.Unix(), string(clean))
 	if err == nil && n == 0 {

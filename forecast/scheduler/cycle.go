@@ -152,7 +152,6 @@ func (w *work) save(ctx context.Context) error {
 	for id, j := range w.changed {
 		if j.State.Final() {
 			delete(w.mem.jobs, id)
-			w.h.scratch.leave(j)
 		}
 	}
 	if err := w.saveBookings(ctx); err != nil {
@@ -168,6 +167,7 @@ func (w *work) save(ctx context.Context) error {
 	if err := w.h.saveActions(ctx, w.actions, w.epoch); err != nil {
 		return err
 	}
+	w.h.scratch.leave(w.changed)
 	return w.h.writeLog(ctx, w.epoch, w.log)
 }
 
@@ -204,6 +204,9 @@ func (w *work) saveClusters(ctx context.Context) error {
 		if !c.changed {
 			continue
 		}
+		if c.changed = false; w.h.scratch != nil { // its leader has it in memory
+			continue
+		}
 		trust, err := json.Marshal(c.trust)
 		if err != nil {
 			return err
@@ -213,7 +216,6 @@ func (w *work) saveClusters(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		c.changed = false
 	}
 	return nil
 }

@@ -273,8 +273,7 @@ func (n *entrance) entered(ctx context.Context, s *Scheduler, h handle, group []
 
 // welcome gives a new user the usual budget.
 func (n *entrance) welcome(ctx context.Context, s *Scheduler, h handle, who Person, now time.Time) error {
-	known := false
-	err := h.rows(ctx, func(scan func(...any) error) error { known = true; var n string; return scan(&n) }, "select name from person where name = $1", who.Subject)
+	_, known, err := h.given(ctx, who.Subject, "")
 	if err != nil || known {
 		return err
 	}

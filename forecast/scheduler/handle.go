@@ -70,18 +70,18 @@ func (w news) cancelBooked(ctx context.Context, j *Job) error {
 		return err
 	}
 	if !doubt {
-		n, err := w.h.exec(ctx, "update action set done = 1, result = $2, ending = $3 where key = $1 and done = 0 and attempts = 0", key, byOwner, string(unasked))
+		dropped, err := w.h.dropAction(ctx, j.ID, key)
 		if err != nil {
 			return err
 		}
-		if n == 1 {
+		if dropped {
 			w.release(j, 0, "cancelled")
 			j.Booking = nil
 			w.final(j, Cancelled, byOwner)
 			return nil
 		}
 	}
-	return w.h.write(ctx, "update action set due = $2 where key = $1 and done = 0 and due > $2", key, w.now.Unix())
+	return w.h.hurryAction(ctx, j.ID, key, w.now.Unix())
 }
 
 // remove forgets a job that has ended, its files and all, as soon as its site has.
@@ -211,11 +211,14 @@ func (w news) slots(ctx context.Context, told *message) error {
 
 // reload reads a cluster anew. What was counted of its bookings in this cycle stays.
 func (w news) reload(ctx context.Context, name string, was *cluster) error {
-	if err := w.mem.loadClusters(ctx, w.h, name, w.s.conf, &w.s.store.fresh); err != nil || was == nil || !was.changed {
+	if err := w.mem.loadClusters(ctx, w.h, name, w.s.conf, &w.s.store.fresh); err != nil || was == nil || !was.changed && w.h.scratch == nil {
 		return err
 	}
 	c := w.mem.clusters[name]
-	c.drained, c.hits, c.misses, c.trust, c.launchMS, c.sending, c.changed = was.drained, was.hits, was.misses, was.trust, was.launchMS, was.sending, true
+	c.drained, c.hits, c.misses, c.trust, c.launchMS, c.changed = was.drained, was.hits, was.misses, was.trust, was.launchMS, was.changed
+	if was.changed {
+		c.sending = was.sending
+	}
 	return nil
 }
 

@@ -89,6 +89,14 @@ const forUpdate = " {for update}"
 // standing reads into an answer what the table has of a cluster; known: there is
 // something, torn: not all of it.
 func standing(ctx context.Context, h handle, cluster, lock string, ack *wire.Ack) (known, torn bool, err error) {
+	if h.scratch != nil {
+		c := h.scratch.stands[cluster]
+		if c == nil {
+			return false, false, nil
+		}
+		ack.Seq, ack.Digest = uint64(c.seq), c.digest
+		return true, c.torn, nil
+	}
 	resync := 0
 	err = h.rows(ctx, func(scan func(...any) error) error {
 		known = true
@@ -99,6 +107,12 @@ func standing(ctx context.Context, h handle, cluster, lock string, ack *wire.Ack
 
 // goodFor is for how many seconds more a cluster's schedule may be used, as the table has it: a beat may have told more since.
 func goodFor(ctx context.Context, h handle, cluster string, now int64) (good int64, err error) {
+	if h.scratch != nil {
+		if c := h.scratch.stands[cluster]; c != nil && wire.Usable(c.made, c.ttl, now) {
+			good = c.made + c.ttl - now
+		}
+		return good, nil
+	}
 	err = h.rows(ctx, func(scan func(...any) error) error {
 		var made, ttl int64
 		err := scan(&made, &ttl)
@@ -186,6 +200,10 @@ func (h handle) bookingsOf(ctx context.Context, cluster string, now int64, ack *
 
 // keepCluster changes what the tables have of a cluster itself.
 func (h intake) keepCluster(ctx context.Context) error {
+	if h.scratch != nil {
+		h.scratch.keep(h.delta)
+		return nil
+	}
 	if h.delta.Full {
 		err := h.write(ctx, `insert into cluster (name, seq, digest, made, ttl, seen, site, queues, load)
 			values ($1, 0, '', 0, 0, 0, '{}', '[]', '{}') on conflict (name) do update set resync = 0`, h.delta.Cluster)
@@ -352,6 +370,10 @@ func (h handle) slotsOf(ctx context.Context, cluster string) (*wire.Set, error) 
 
 // askAgain makes the next delta of a cluster be refused, for a full one.
 func (h handle) askAgain(ctx context.Context, cluster string) error {
+	if h.scratch != nil {
+		h.scratch.stands[cluster].torn = true
+		return nil
+	}
 	_, err := h.exec(ctx, "update cluster set resync = 1 where name = $1", cluster)
 	return err
 }

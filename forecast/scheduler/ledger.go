@@ -44,26 +44,12 @@ func (h handle) saveLedger(ctx context.Context, rows []ledgerRow) error {
 		return nil
 	}
 	if h.scratch != nil {
-		return saveBalances(ctx, h, rows)
+		h.scratch.purses.enter(rows)
+		return nil
 	}
 	return h.writeEach(ctx, `insert into ledger (at, deal, account, amount, job, why)
 		select cast(t.value->>'at' as {int}), t.value->>'deal', t.value->>'account', cast(t.value->>'amount' as {int}),
 		t.value->>'job', t.value->>'why' from {each} where true on conflict (deal, account) do nothing`, rows)
-}
-
-// saveBalances keeps what the accounts hold after deals, and not the deals.
-func saveBalances(ctx context.Context, h handle, rows []ledgerRow) error {
-	sums := map[string]int64{}
-	for i := range rows {
-		sums[rows[i].Account] += rows[i].Amount
-	}
-	for account, sum := range sums {
-		err := h.write(ctx, "insert into balance (account, amount) values ($1, $2) on conflict (account) do update set amount = balance.amount + excluded.amount", account, sum)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Budget is one user's account, in units.
@@ -77,6 +63,9 @@ type Budget struct {
 
 // budgets reads the accounts of one user, or with "" of all.
 func (h handle) budgets(ctx context.Context, user string) (list []Budget, err error) {
+	if h.scratch != nil {
+		return h.scratch.purses.budgets(user), nil
+	}
 	err = h.rows(ctx, func(scan func(...any) error) error {
 		var b Budget
 		var left float64
@@ -110,18 +99,36 @@ func (s *Store) Grant(ctx context.Context, at int64, user string, budget float64
 }
 
 func (h handle) grant(ctx context.Context, at int64, user string, budget float64, key string) error {
-	had := 0.0
-	err := h.rows(ctx, func(scan func(...any) error) error { return scan(&had) }, "select budget from person where name = $1 {for update}", user)
+	had, _, err := h.given(ctx, user, forUpdate)
 	if err != nil {
 		return err
 	}
-	_, err = h.exec(ctx, `insert into person (name, roles, budget) values ($1, '', $2)
-		on conflict (name) do update set budget = excluded.budget`, user, budget)
-	if err != nil || had == budget {
+	if err := h.give(ctx, user, budget); err != nil || had == budget {
 		return err
 	}
 	amount := int64(math.Round((budget - had) * 1000))
 	return h.saveLedger(ctx, deal(at, "grant/"+user+"/"+key, bank, purse(user), amount, "", "budget"))
+}
+
+// given is what a user was given in all, where he is known.
+func (h handle) given(ctx context.Context, user, lock string) (budget float64, known bool, err error) {
+	if h.scratch != nil {
+		budget, known = h.scratch.purses.given[user]
+		return budget, known, nil
+	}
+	err = h.rows(ctx, func(scan func(...any) error) error { known = true; return scan(&budget) }, "select budget from person where name = $1"+lock, user)
+	return budget, known, err
+}
+
+// give notes what a user was given in all.
+func (h handle) give(ctx context.Context, user string, budget float64) error {
+	if h.scratch != nil {
+		h.scratch.purses.given[user] = budget
+		return nil
+	}
+	_, err := h.exec(ctx, `insert into person (name, roles, budget) values ($1, '', $2)
+		on conflict (name) do update set budget = excluded.budget`, user, budget)
+	return err
 }
 
 // Audit adds up the ledger: the sum of all accounts is zero. It is an error where a

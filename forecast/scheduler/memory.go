@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -119,6 +120,9 @@ type clusterRow struct {
 // loadClusters reads one cluster, or with "" all of them, and their slots, unless they are among those given.
 func (m *memory) loadClusters(ctx context.Context, h handle, one string, conf Config, known *arrivals) error {
 	var list []clusterRow
+	if h.scratch != nil {
+		return m.loadStands(ctx, h, one, conf, known)
+	}
 	err := h.rows(ctx, func(scan func(...any) error) error {
 		r := clusterRow{cluster: &cluster{}}
 		err := scan(&r.name, &r.seq, &r.digest, &r.made, &r.ttl, &r.drained, &r.hits, &r.misses, &r.launchMS, &r.trust, &r.site, &r.load)
@@ -135,6 +139,26 @@ func (m *memory) loadClusters(ctx context.Context, h handle, one string, conf Co
 		}
 	}
 	return err
+}
+
+// loadStands is loadClusters of a scratch database.
+func (m *memory) loadStands(ctx context.Context, h handle, one string, conf Config, known *arrivals) error {
+	for _, name := range slices.Sorted(maps.Keys(h.scratch.stands)) {
+		if one != "" && name != one {
+			continue
+		}
+		r, err := h.scratch.stands[name].row(name)
+		if err == nil {
+			err = m.loadCluster(ctx, h, r, conf, known)
+		}
+		if err != nil || one != "" {
+			return err
+		}
+	}
+	if one != "" {
+		return fmt.Errorf("cluster %s: %w", one, ErrNoCluster)
+	}
+	return nil
 }
 
 func (m *memory) loadCluster(ctx context.Context, h handle, r clusterRow, conf Config, known *arrivals) (err error) {

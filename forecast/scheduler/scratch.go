@@ -21,6 +21,10 @@ type scratch struct {
 	fresh  map[string]*Job  // those that were handed in and that the leader has not heard of
 	seq    int64            // of the last of them
 	ids    map[named]string // of those that have not ended
+	// actions is its outbox, stands what it has of clusters.
+	actions pending
+	stands  map[string]*stand
+	purses  purses
 }
 
 // OpenScratch makes a database in a file that nobody needs afterwards: of one connection and, as
@@ -33,7 +37,8 @@ func OpenScratch(ctx context.Context, path string, seal *Seal) (*Store, error) {
 	}
 	s.db.SetMaxOpenConns(1)
 	if err = s.Migrate(ctx); err == nil {
-		s.scratch = &scratch{keys: map[string]bool{}, fresh: map[string]*Job{}, ids: map[named]string{}}
+		s.scratch = &scratch{keys: map[string]bool{}, fresh: map[string]*Job{}, ids: map[named]string{}, stands: map[string]*stand{},
+			actions: pending{ofJob: map[string][]*entry{}}, purses: purses{map[string]float64{}, map[string]int64{}}}
 		s.scratch.tx, err = s.db.BeginTx(context.WithoutCancel(ctx), nil) // the end of a context would end it
 	}
 	if err != nil {
@@ -102,9 +107,15 @@ func (s *scratch) enter(group []*entering) map[named]string {
 	return ids
 }
 
-// leave forgets a job that has ended.
-func (s *scratch) leave(j *Job) {
-	if s != nil {
-		delete(s.ids, named{j.Owner, j.Key})
+// leave forgets those of some jobs that have ended.
+func (s *scratch) leave(some map[string]*Job) {
+	if s == nil {
+		return
+	}
+	for id, j := range some {
+		if j.State.Final() {
+			delete(s.ids, named{j.Owner, j.Key})
+			s.actions.leave(id)
+		}
 	}
 }

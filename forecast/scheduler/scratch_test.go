@@ -54,7 +54,7 @@ func TestScratch(t *testing.T) {
 // What is due is found among what is not done yet, however much has been done since
 // the database was made; what was due first comes first.
 func TestClaimsGoByWhatIsDue(t *testing.T) {
-	s := newScratch(t)
+	s := newFile(t)
 	now := time.Unix(1_800_000_000, 0)
 	insert := `with recursive n(i) as (select 1 union all select i + 1 from n where i < $1)
 		insert into action (key, job, verb, epoch, due, done) select $2 || i, 'j', 'launch', 1, $3 - i, $4 from n`
