@@ -133,7 +133,7 @@ var errLeaseLost = errors.New("another replica has the action, or has done it")
 // out itself what became of it.
 func (o outbox) finish(ctx context.Context, a action, r result) error {
 	return o.store.tx(ctx, func(h handle) error {
-		if err := h.closeAction(ctx, a, r); err != nil {
+		if err := closeAction(ctx, h, a, r); err != nil {
 			return err
 		}
 		if over, err := cleaning(ctx, h, a, r, o.now().Add(o.conf.KeepAtSites)); over || err != nil {
@@ -148,7 +148,7 @@ func (o outbox) finish(ctx context.Context, a action, r result) error {
 }
 
 // closeAction closes an action that nobody else has meanwhile.
-func (h handle) closeAction(ctx context.Context, a action, r result) error {
+func closeAction(ctx context.Context, h handle, a action, r result) error {
 	if h.scratch != nil {
 		e := h.scratch.actions.held(a)
 		if e == nil {
@@ -180,7 +180,7 @@ func (o outbox) again(ctx context.Context, a action, due time.Time, r result) er
 }
 
 // dropAction ends an action of a job that nobody has tried; false: it was tried, or is done.
-func (h handle) dropAction(ctx context.Context, job, key string) (dropped bool, err error) {
+func dropAction(ctx context.Context, h handle, job, key string) (dropped bool, err error) {
 	if h.scratch != nil {
 		return h.scratch.actions.drop(job, key), nil
 	}
@@ -189,7 +189,7 @@ func (h handle) dropAction(ctx context.Context, job, key string) (dropped bool, 
 }
 
 // hurryAction has an action of a job done by a time.
-func (h handle) hurryAction(ctx context.Context, job, key string, due int64) error {
+func hurryAction(ctx context.Context, h handle, job, key string, due int64) error {
 	if h.scratch != nil {
 		h.scratch.actions.hurry(job, key, due)
 		return nil

@@ -273,7 +273,7 @@ func (n *entrance) entered(ctx context.Context, s *Scheduler, h handle, group []
 
 // welcome gives a new user the usual budget.
 func (n *entrance) welcome(ctx context.Context, s *Scheduler, h handle, who Person, now time.Time) error {
-	_, known, err := h.given(ctx, who.Subject, "")
+	_, known, err := given(ctx, h, who.Subject, "")
 	if err != nil || known {
 		return err
 	}

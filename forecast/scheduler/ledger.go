@@ -99,11 +99,11 @@ func (s *Store) Grant(ctx context.Context, at int64, user string, budget float64
 }
 
 func (h handle) grant(ctx context.Context, at int64, user string, budget float64, key string) error {
-	had, _, err := h.given(ctx, user, forUpdate)
+	had, _, err := given(ctx, h, user, forUpdate)
 	if err != nil {
 		return err
 	}
-	if err := h.give(ctx, user, budget); err != nil || had == budget {
+	if err := give(ctx, h, user, budget); err != nil || had == budget {
 		return err
 	}
 	amount := int64(math.Round((budget - had) * 1000))
@@ -111,7 +111,7 @@ func (h handle) grant(ctx context.Context, at int64, user string, budget float64
 }
 
 // given is what a user was given in all, where he is known.
-func (h handle) given(ctx context.Context, user, lock string) (budget float64, known bool, err error) {
+func given(ctx context.Context, h handle, user, lock string) (budget float64, known bool, err error) {
 	if h.scratch != nil {
 		budget, known = h.scratch.purses.given[user]
 		return budget, known, nil
@@ -121,7 +121,7 @@ func (h handle) given(ctx context.Context, user, lock string) (budget float64, k
 }
 
 // give notes what a user was given in all.
-func (h handle) give(ctx context.Context, user string, budget float64) error {
+func give(ctx context.Context, h handle, user string, budget float64) error {
 	if h.scratch != nil {
 		h.scratch.purses.given[user] = budget
 		return nil

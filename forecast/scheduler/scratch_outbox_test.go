@@ -72,12 +72,12 @@ func (d *outboxTrial) step() {
 		d.end()
 	case 6:
 		d.tx(func(h handle) error {
-			dropped, err := h.dropAction(ctx, id, key)
+			dropped, err := dropAction(ctx, h, id, key)
 			d.say("dropped", dropped)
 			return err
 		})
 	case 7:
-		d.tx(func(h handle) error { return h.hurryAction(ctx, id, key, t) })
+		d.tx(func(h handle) error { return hurryAction(ctx, h, id, key, t) })
 	case 8:
 		if d.rng.IntN(4) == 0 {
 			d.tx(func(h handle) error { return forgetAtSite(ctx, h, id, d.now) })
