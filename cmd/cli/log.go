@@ -57,7 +57,9 @@ func runLog(ctx context.Context, d *deps, o logOptions) error {
 			}
 			if !d.json {
 				printLog(d, r, l)
-				continue
+			}
+			if err := ctx.Err(); err != nil { // while its back-end was asked
+				return err
 			}
 			logs, room = append(logs, l), left
 		}

@@ -53,6 +53,9 @@ func printWhy(ctx context.Context, d *deps, s *session, rs []*jobs.Outcome) erro
 		theirs, told := theirReasons(ctx, s, r)
 		doc.Jobs = append(doc.Jobs, whyJob{r.ID, slices.Concat(reasons(d, s, r, told), theirs, adviser.advice(ctx, r))})
 	}
+	if err := ctx.Err(); err != nil { // nobody was asked to the end
+		return err
+	}
 	if d.json {
 		for _, j := range doc.Jobs {
 			for i, text := range j.Why {
