@@ -196,17 +196,22 @@ func (w news) slots(ctx context.Context, told *message) error {
 		c.load = *d.Load
 	}
 	if d.Site != nil {
-		text, err := json.Marshal(d.Site)
-		if err != nil {
-			return err
-		}
-		was := c.bare
-		if err = w.mem.settle(c, string(text), w.s.conf); err == nil && c.bare != was {
-			w.s.log.Warn("a cluster's nodes have more features than count: so many of them are taken for nodes without features and GPUs", "cluster", c.name, "nodes", c.bare)
-		}
-		return err
+		return w.published(c, d.Site)
 	}
 	return nil
+}
+
+// published takes in what a site says of itself.
+func (w news) published(c *cluster, site *wire.Site) error {
+	text, err := json.Marshal(site)
+	if err != nil {
+		return err
+	}
+	was := c.bare
+	if err = w.mem.settle(c, string(text), w.s.conf); err == nil && c.bare != was {
+		w.s.log.Warn("a cluster's nodes have more features than count: so many of them are taken for nodes without features and GPUs", "cluster", c.name, "nodes", c.bare)
+	}
+	return err
 }
 
 // reload reads a cluster anew. What was counted of its bookings in this cycle stays.
