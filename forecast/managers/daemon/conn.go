@@ -24,6 +24,8 @@ type conn struct {
 	told, kinds int
 	queued      atomic.Int64 // the weight of what waits in out
 	all         *incoming    // nil: nobody else's are looked at
+	counted     int64        // of queued, what counts for its certificate; the mutex of all is held
+	over        bool         // nothing counts any more; the same
 	// stands tells whether the other side's certificate is believed now; nil: nothing is checked.
 	stands atomic.Pointer[func() bool]
 }
@@ -66,10 +68,10 @@ func keyOf(state *tls.ConnectionState) string {
 
 func (c *conn) heard() { c.seen.Store(time.Now().UnixMilli()) }
 
-// send queues a line; a neighbour that takes none is cut off.
+// send queues a line; a neighbour that takes none is cut off, as is one to whose certificate as much waits to be written as may.
 func (c *conn) send(f frame) {
 	weight := f.weight()
-	if was := c.queued.Add(weight) - weight; was > 0 && was+weight > maxQueued {
+	if was := c.queued.Add(weight) - weight; was > 0 && was+weight > maxQueued || !c.wait(weight) {
 		c.end()
 		return
 	}
@@ -94,7 +96,7 @@ func (f *frame) weight() int64 {
 // encode writes a line; of several large ones to one certificate a few at a time, as the text of each is in memory until it is taken.
 func (c *conn) encode(enc *json.Encoder, f *frame) error {
 	weight := f.weight()
-	defer c.queued.Add(-weight)
+	defer c.done(weight)
 	if weight > longLine && c.all != nil {
 		turn := c.all.written.Take(c.ctx, c.who, largeAtOnce)
 		if turn == nil {
@@ -105,9 +107,63 @@ func (c *conn) encode(enc *json.Encoder, f *frame) error {
 	return enc.Encode(f)
 }
 
+// maxUnread bounds what waits to be written over all links of one certificate beyond the first line, in bytes: a host may have
+// many brokers and managers, and a table has some hundred KB where it is a large one.
+const maxUnread = 64 << 20
+
+// wait counts a line that is to be written among those of its certificate, and returns whether there is room.
+func (c *conn) wait(weight int64) bool {
+	if c.all == nil || weight == 0 {
+		return true
+	}
+	c.all.mu.Lock()
+	defer c.all.mu.Unlock()
+	waiting := c.all.waiting[c.who]
+	if c.over || waiting > 0 && waiting+weight > maxUnread {
+		return false
+	}
+	if c.all.waiting == nil {
+		c.all.waiting = map[string]int64{}
+	}
+	c.all.waiting[c.who] += weight
+	c.counted += weight
+	return true
+}
+
+// done takes back what was counted of a line.
+func (c *conn) done(weight int64) {
+	c.queued.Add(-weight)
+	if c.all == nil || weight == 0 {
+		return
+	}
+	c.all.mu.Lock()
+	defer c.all.mu.Unlock()
+	c.uncount(weight)
+}
+
+func (c *conn) uncount(weight int64) {
+	weight = min(weight, c.counted)
+	c.counted -= weight
+	if c.all.waiting[c.who] -= weight; c.all.waiting[c.who] <= 0 {
+		delete(c.all.waiting, c.who)
+	}
+}
+
+// gone takes back what was counted of lines that will not be written.
+func (c *conn) gone() {
+	if c.all == nil {
+		return
+	}
+	c.all.mu.Lock()
+	defer c.all.mu.Unlock()
+	c.over = true
+	c.uncount(c.counted)
+}
+
 // write sends what is queued, and signs of life, until the link ends, which it does
 // where the neighbour takes nothing for four beats.
 func (c *conn) write(out io.Writer, flush func(), beat time.Duration) {
+	defer c.gone()
 	defer c.end()
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)

@@ -30,6 +30,7 @@ type incoming struct {
 	written turns.Turns
 	mu      sync.Mutex
 	held    map[string]int
+	waiting map[string]int64 // what is to be written to a certificate
 }
 
 // take keeps so many bytes more of a certificate's, or gives them back where they are below nothing. It returns whether there is room.

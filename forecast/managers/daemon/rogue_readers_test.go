@@ -1,0 +1,73 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"gridbroker/forecast/managers"
+)
+
+// refusing is a neighbour to whom nothing can be written.
+type refusing struct{}
+
+func (refusing) Write([]byte) (int, error) { return 0, errors.New("gone") }
+
+// TestManyLinksThatDoNotRead: over all links of one certificate no more waits to be written than may, others are told all the
+// same, and what a link held is free when it is gone.
+func TestManyLinksThatDoNotRead(t *testing.T) {
+	large := frame{Message: &managers.Message{Rooms: managers.Set{{Tags: strings.Repeat("x", 2<<20)}}}} // counts twice
+	var all incoming
+	link := func(who string) *conn {
+		c := newConn(t.Context(), who)
+		c.all = &all
+		return c
+	}
+	waits := func(links []*conn) (bytes int64) {
+		for _, c := range links {
+			for range len(c.out) {
+				f := <-c.out
+				bytes += f.weight()
+				c.out <- f
+			}
+		}
+		return bytes
+	}
+	var mute []*conn
+	for range 60 {
+		c := link("rogue")
+		c.send(large)
+		mute = append(mute, c)
+	}
+	if n := waits(mute); n > maxUnread || n < maxUnread/2 {
+		t.Errorf("%d MB wait for one certificate", n>>20)
+	}
+	if mute[0].ctx.Err() != nil || mute[59].ctx.Err() == nil {
+		t.Error("the first link was cut off, or the last was not")
+	}
+	honest := link("honest")
+	honest.send(large)
+	if waits([]*conn{honest}) == 0 || honest.ctx.Err() != nil {
+		t.Error("another certificate is not told")
+	}
+	told, end := context.WithTimeout(t.Context(), time.Minute)
+	defer end()
+	honest.write(io.Discard, honest.end, time.Second)
+	for _, c := range mute {
+		c.write(refusing{}, func() {}, time.Second)
+	}
+	if again := link("rogue"); told.Err() != nil {
+		t.Error("it takes a minute")
+	} else if again.send(large); again.ctx.Err() != nil || waits([]*conn{again}) == 0 {
+		t.Error("a new link of the same certificate is not told, though the others are gone")
+	}
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if got := fmt.Sprint(all.waiting); !strings.HasPrefix(got, "map[rogue:419") || strings.Contains(got, "honest") {
+		t.Errorf("counted: %s", got)
+	}
+}
