@@ -186,7 +186,7 @@ func TestKeysThatAreTakenBack(t *testing.T) {
 	i.keys = func(w http.ResponseWriter, r *http.Request) {
 		asked <- true
 		<-mute
-		http.Error(w, "not now", 503)
+		http.Error(w, "not now", http.StatusServiceUnavailable)
 	}
 	later(keysTime)
 	first := make(chan error, 1)
@@ -200,7 +200,7 @@ func TestKeysThatAreTakenBack(t *testing.T) {
 		t.Errorf("while the issuer is asked anew: %v", err)
 	}
 	close(mute)
-	i.keys = func(w http.ResponseWriter, r *http.Request) { http.Error(w, "not now", 503) }
+	i.keys = func(w http.ResponseWriter, r *http.Request) { http.Error(w, "not now", http.StatusServiceUnavailable) }
 	if err := <-first; err != nil {
 		t.Errorf("an issuer that does not answer an hour later: %v", err)
 	}

@@ -142,7 +142,9 @@ func (c *conn) done(weight int64) {
 }
 
 func (c *conn) uncount(weight int64) {
-	weight = min(weight, c.counted)
+	if weight = min(weight, c.counted); weight == 0 {
+		return
+	}
 	c.counted -= weight
 	if c.all.waiting[c.who] -= weight; c.all.waiting[c.who] <= 0 {
 		delete(c.all.waiting, c.who)
