@@ -179,7 +179,7 @@ func copyWanted(ctx context.Context, src, dst *os.Root, want []string, room func
 				return nil
 			}
 		}
-		if err := copyFile(in, dst, name); err != nil {
+		if err := copyFile(ctx, in, dst, name); err != nil {
 			return fmt.Errorf("output file %s: %w", name, err)
 		}
 		files = append(files, name)
@@ -237,13 +237,13 @@ func openRegular(root *os.Root, name string) (*os.File, error) {
 	return f, nil
 }
 
-func copyFile(in *os.File, dst *os.Root, name string) error {
+func copyFile(ctx context.Context, in *os.File, dst *os.Root, name string) error {
 	info, err := in.Stat()
 	if err != nil {
 		return err
 	}
 	part := plugins.PartName(name, partSuffix)
-	if err := copyInto(dst, part, info.Mode().Perm()&0o755|0o600, in); err != nil {
+	if err := copyInto(ctx, dst, part, info.Mode().Perm()&0o755|0o600, in); err != nil {
 		_ = dst.Remove(part) // a file that is not whole is none
 		return err
 	}

@@ -166,7 +166,7 @@ func (s *site) handle(id string) plugins.Handle {
 
 // prepare makes the site's directories and records its slots for the runner.
 func (s *site) prepare() error {
-	for _, sub := range []string{"jobs", "queue", "running"} {
+	for _, sub := range []string{"jobs", "new", "queue", "running"} {
 		if err := durable.MkdirAll(filepath.Join(s.dir, sub), 0o700); err != nil {
 			return err
 		}

@@ -42,6 +42,22 @@ func lock(path string, wait bool) (f *os.File, ok bool, err error) {
 	return f, true, nil
 }
 
+// sharedLock waits for a lock on a file that others may have beside us, and none has alone.
+func sharedLock(path string) (unlock func(), err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	for err = syscall.EINTR; errors.Is(err, syscall.EINTR); {
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return func() { f.Close() }, nil
+}
+
 // withQueue runs f while no other process changes the queue.
 func (s *site) withQueue(f func() error) error {
 	l, _, err := lock(filepath.Join(s.dir, "queue.lock"), true)

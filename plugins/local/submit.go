@@ -76,7 +76,9 @@ func (s *site) submit(ctx context.Context, req plugins.Request) error {
 	if err := s.prepare(); err != nil {
 		return refuse(plugins.Unavailable, "submit", "", err)
 	}
-	if err := s.place(req); err != nil {
+	if err := s.place(ctx, req); ctx.Err() != nil && err != nil {
+		return refuse(plugins.Unavailable, "submit", "", ctx.Err())
+	} else if err != nil {
 		return refuse(plugins.Refused, "submit", "", err)
 	}
 	return nil
@@ -84,16 +86,21 @@ func (s *site) submit(ctx context.Context, req plugins.Request) error {
 
 // place builds the job's directory aside and moves it to its place, then to
 // the queue, so that a job is either there whole or not at all.
-func (s *site) place(req plugins.Request) error {
+func (s *site) place(ctx context.Context, req plugins.Request) error {
 	if _, err := os.Stat(s.job(req.ID)); err == nil {
 		return nil // submitted before
 	}
-	tmp, err := os.MkdirTemp(filepath.Join(s.dir, "jobs"), ".new-*")
+	placed, err := s.placing()
+	if err != nil {
+		return err
+	}
+	defer placed()
+	tmp, err := os.MkdirTemp(filepath.Join(s.dir, "new"), "")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(tmp)
-	if err := stage(req, filepath.Join(tmp, "work")); err != nil {
+	if err := stage(ctx, req, filepath.Join(tmp, "work")); err != nil {
 		return err
 	}
 	sp := newSpec(req, s)
@@ -116,8 +123,29 @@ func (s *site) place(req plugins.Request) error {
 	})
 }
 
+// placing begins to build a directory aside, until placed is called. Where nobody else does, what killed commands
+// have left there is removed first, which may be as large as their input files.
+func (s *site) placing() (placed func(), err error) {
+	path := filepath.Join(s.dir, "new.lock")
+	alone, ok, err := lock(path, false)
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		left, err := s.names("new")
+		for _, name := range left {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(s.dir, "new", name)))
+		}
+		alone.Close()
+		if err != nil {
+			return nil, err
+		}
+	}
+	return sharedLock(path)
+}
+
 // stage copies the input files into the job's directory.
-func stage(req plugins.Request, work string) error {
+func stage(ctx context.Context, req plugins.Request, work string) error {
 	if err := os.Mkdir(work, 0o700); err != nil {
 		return err
 	}
@@ -136,7 +164,7 @@ func stage(req plugins.Request, work string) error {
 		if err != nil {
 			return fmt.Errorf("input file %s: %w", f.Name, err)
 		}
-		err = copyInto(root, f.Name, mode, src)
+		err = copyInto(ctx, root, f.Name, mode, src)
 		src.Close()
 		if err != nil {
 			return fmt.Errorf("input file %s: %w", f.Name, err)
@@ -150,7 +178,7 @@ func stage(req plugins.Request, work string) error {
 }
 
 // copyInto writes a file below root, making directories on the way.
-func copyInto(root *os.Root, name string, mode fs.FileMode, src io.Reader) error {
+func copyInto(ctx context.Context, root *os.Root, name string, mode fs.FileMode, src io.Reader) error {
 	if err := root.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return err
 	}
@@ -158,7 +186,12 @@ func copyInto(root *os.Root, name string, mode fs.FileMode, src io.Reader) error
 	if err != nil {
 		return err
 	}
-	if _, err = io.Copy(dst, src); err == nil {
+	for err == nil { // a part at a time: gigabytes, too, are interrupted, and the file system may yet copy by itself
+		if err = ctx.Err(); err == nil {
+			_, err = io.CopyN(dst, src, 16<<20)
+		}
+	}
+	if errors.Is(err, io.EOF) {
 		err = dst.Sync()
 	}
 	if cerr := dst.Close(); err == nil {

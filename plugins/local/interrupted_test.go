@@ -1,0 +1,93 @@
+package local_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"gridbroker/jdl"
+	"gridbroker/plugins"
+)
+
+// soon is a context that ends when it was asked about so often.
+type soon struct {
+	context.Context
+	left atomic.Int32
+}
+
+func (s *soon) Err() error {
+	if s.left.Add(-1) < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// giant is a file of 50 MB, which take no room.
+func giant(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "giant")
+	writeFile(t, path, "")
+	check(t, os.Truncate(path, 50<<20))
+	return path
+}
+
+// empty tells whether there is nothing in a directory.
+func empty(t *testing.T, dir string) bool {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	check(t, err)
+	return len(entries) == 0
+}
+
+// A submission that is interrupted while a large input file is copied ends, and leaves nothing; so does bringing large output.
+func TestInterruptedCopies(t *testing.T) {
+	b, dir := siteWithQueue(t)
+	job := shell("true")
+	job.InputSandbox = []jdl.InputFile{{Name: "giant", Source: giant(t)}}
+	ctx := &soon{Context: t.Context()}
+	ctx.left.Store(3)
+	r := b.Submit(ctx, []plugins.Request{request("a", "j", job)}, nil)[0]
+	if e, ok := errors.AsType[*plugins.Error](r.Err); !ok || e.Kind != plugins.Unavailable || !errors.Is(e, context.Canceled) {
+		t.Errorf("submitted: %v", r.Err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "a", "jobs", "j")); err == nil || !empty(t, filepath.Join(dir, "a", "new")) {
+		t.Error("something is left")
+	}
+	h := submit(t, b, request("a", "k", shell("true")))[0]
+	wait(t, b, h, plugins.State.Final)
+	check(t, os.Rename(giant(t), filepath.Join(dir, "a", "jobs", "k", "work", "giant")))
+	to := t.TempDir()
+	ctx.left.Store(6)
+	if r := b.Fetch(ctx, []plugins.FetchRequest{{Handle: h, Dir: to, Want: []string{"giant"}}}, nil)[0]; !errors.Is(r.Err, context.Canceled) {
+		t.Errorf("fetched: %v", r.Err)
+	}
+	if !empty(t, to) {
+		t.Error("a part of the output is left")
+	}
+}
+
+// What a killed command left of a job that it was about to submit is removed by the next submission, but not while another
+// command builds its own.
+func TestLeftoversOfKilledSubmissions(t *testing.T) {
+	b, dir := siteWithQueue(t)
+	left := filepath.Join(dir, "a", "new", "1234", "work")
+	check(t, os.MkdirAll(left, 0o700))
+	writeFile(t, filepath.Join(left, "giant"), "much")
+	other, err := os.OpenFile(filepath.Join(dir, "a", "new.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	check(t, err)
+	defer other.Close()
+	check(t, syscall.Flock(int(other.Fd()), syscall.LOCK_SH))
+	submit(t, b, request("a", "j", shell("true")))
+	if empty(t, filepath.Join(dir, "a", "new")) {
+		t.Fatal("what another command builds was removed")
+	}
+	other.Close()
+	submit(t, b, request("a", "k", shell("true")))
+	if !empty(t, filepath.Join(dir, "a", "new")) {
+		t.Error("what a killed command left is there still")
+	}
+}
