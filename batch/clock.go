@@ -23,7 +23,7 @@ func (c *clock) next() int64 {
 // and its place given to another.
 func (c *clock) current(d due) bool {
 	j := &c.m.jobs[d.job]
-	return j.state == running && (j.order == d.ticket || d.ticket < 0 && !j.again)
+	return j.state == running && j.paused == nil && (j.order == d.ticket || d.ticket < 0 && !j.again)
 }
 
 // ending is the job that ends next, -1 where the machine is woken before.

@@ -78,6 +78,9 @@ func newCluster(s State, p Policy, users *names, always bool) (*cluster, error) 
 	for _, i := range c.runs() {
 		c.run(i)
 	}
+	if p, ok := c.policy.(*slurm); ok {
+		(preemptor{p, c.Machine}).resume()
+	}
 	c.reserve()
 	c.enqueue()
 	c.ranks = nil

@@ -260,6 +260,12 @@ func (e *Engine) forget(i int) {
 func yielded(e *Engine, list []eviction, before int64) []eviction {
 	for ; len(list) > 0 && list[0].begun < before; list = list[1:] {
 		gone := list[0]
+		if gone.mode == PreemptSuspend || gone.mode == resumed {
+			if j := &e.m.jobs[gone.place]; gone.mode == resumed && j.paused == nil {
+				e.ends.push(due{dueOf(e.m, j), j.order, gone.place})
+			}
+			continue
+		}
 		e.event(Preempted, gone.id, gone.at)
 		if gone.mode == PreemptCancel {
 			e.forget(gone.id)

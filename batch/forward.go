@@ -133,7 +133,8 @@ func (f *forward) cut(list []span) []span {
 	list = append(list, f.again...)
 	for _, e := range f.gone {
 		for i := range list {
-			if s := &list[i]; s.job.seq == e.seq && s.from <= e.at && e.at < s.to {
+			pauses := e.mode == PreemptSuspend || e.mode == resumed // another span begins then
+			if s := &list[i]; s.job.seq == e.seq && s.from <= e.at && e.at < s.to && !(pauses && s.from == e.at) {
 				s.to = e.at
 			}
 		}
@@ -144,10 +145,25 @@ func (f *forward) cut(list []span) []span {
 // collect takes in the jobs just started.
 func (f *forward) collect() {
 	f.started = append(f.started[:0], f.m.started()...)
-	f.gone = append(f.gone, f.m.gone()...)
+	f.paused(f.m.gone())
 	for _, id := range f.started {
 		j := &f.m.jobs[id]
 		f.ends.push(due{f.end(j, 0), j.order, id})
+	}
+}
+
+// paused takes in who gave way, and the times of those that are suspended and go on.
+func (f *forward) paused(list []eviction) {
+	f.gone = append(f.gone, list...)
+	for _, e := range list {
+		switch j := &f.m.jobs[e.place]; {
+		case e.mode == PreemptSuspend && j.paused != nil:
+			f.again = append(f.again, span{e.at, never, *j})
+		case e.mode == resumed && j.paused == nil:
+			end := f.end(j, f.m.now-j.start)
+			f.ends.push(due{end, j.order, e.place})
+			f.again = append(f.again, span{e.at, end, *j})
+		}
 	}
 }
 

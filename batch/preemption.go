@@ -36,6 +36,7 @@ type PreemptMode string
 const (
 	PreemptRequeue PreemptMode = "REQUEUE" // it waits again, and runs from its beginning
 	PreemptCancel  PreemptMode = "CANCEL"
+	PreemptSuspend PreemptMode = "SUSPEND" // it stays on its nodes and goes on there; where Type is "partition_prio"
 )
 
 func (p *Preemption) check() error {

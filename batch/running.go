@@ -69,6 +69,10 @@ func (c *cluster) run(i int) {
 	if q := c.queues.of(t.Queue); q != nil {
 		q.active++
 	}
+	if p, ok := c.policy.(*slurm); ok && c.state.Jobs[i].Paused && j.standing != nil && len(c.state.Jobs[i].Placed) > 0 {
+		pauseAs(c, p, id, c.state.Jobs[i].Placed)
+		return
+	}
 	if c.state.Jobs[i].Suspended {
 		suspend(c, j, c.state.Jobs[i].Placed)
 		return

@@ -79,6 +79,9 @@ func TestSlurmCapsRun(t *testing.T) {
 	testbed.Computes(t)
 	sum := runsCompared{capped: true}
 	sum.first(t, 400)
+	for _, seed := range []uint64{549, 770, 804, 1661, 1832, 3066} {
+		sum.run(t, seed)
+	}
 	t.Logf("%+v", sum)
 	if sum.charted < 600 || sum.fine < 600 {
 		t.Errorf("only %+v starts compared", sum)
@@ -138,9 +141,11 @@ func TestSlurmCapsFar(t *testing.T) {
 		}
 		s.Jobs = append(s.Jobs, j)
 	}
+	s.Caps = append(s.Caps, Cap{Name: "late", Later: []More{{now.Add(90 * time.Hour), 1}}})
+	s.Jobs = append(s.Jobs, Job{ID: "late", Procs: 1, Requested: time.Minute, Submitted: now, Takes: []Take{{"late", 1}}})
 	f := Forecaster{Policy: Policy{Name: "slurm", Slurm: Slurm{Window: time.Minute}}}
 	out, err := f.Forecast(s)
-	if err != nil || len(out.Jobs) != 80 {
+	if err != nil || len(out.Jobs) != 81 || out.Jobs[80].ID != "late" || out.Jobs[80].Start.Sub(now) != 90*time.Hour {
 		t.Fatal(len(out.Jobs), out.Refused, err)
 	}
 	jobs := map[string]Job{}
@@ -160,5 +165,28 @@ func TestSlurmCapsFar(t *testing.T) {
 	}
 	if last := out.Jobs[79].Start.Sub(now); last < 4*time.Hour {
 		t.Errorf("all have started after %v: no steps", last)
+	}
+}
+
+// TestSlurmCapsGiveWay: a job that gives way gives back what it has taken, which the one that it gave way to takes; one for which
+// there is not enough has nobody give way.
+func TestSlurmCapsGiveWay(t *testing.T) {
+	now := time.Unix(1_000_000, 0).UTC()
+	runs := Job{ID: "r", Queue: "low", Procs: 8, Requested: 2 * time.Hour, Submitted: now, Started: now.Add(-time.Minute), Placed: []Placement{{"n", 8}}, Takes: []Take{{"l", 2}}}
+	s := State{Now: now, Nodes: []Node{{Name: "n", CPUs: 8, Up: true}}, Caps: []Cap{{Name: "l", Most: 3}, {Name: "k", Later: []More{{now.Add(time.Hour), 1}}}},
+		Queues: []Queue{{Name: "low", PreemptMode: PreemptRequeue}, {Name: "hi", Priority: 1}}}
+	s.Jobs = []Job{runs, {ID: "a", Queue: "hi", Procs: 8, Requested: 10 * time.Minute, Submitted: now, Takes: []Take{{"l", 1}}},
+		{ID: "b", Queue: "hi", Procs: 8, Requested: 10 * time.Minute, Submitted: now, Takes: []Take{{"l", 3}}}, {ID: "k", Queue: "hi", Procs: 8, Requested: time.Minute, Submitted: now, Takes: []Take{{"k", 1}}}}
+	f := Forecaster{Policy: Policy{Name: "slurm", Slurm: Slurm{Preemption: Preemption{Type: "partition_prio"}}}}
+	out, err := f.Forecast(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := ""
+	for _, j := range out.Jobs {
+		got += fmt.Sprint(j.ID, " ", int(j.Start.Sub(now).Minutes()), " ")
+	}
+	if got != "a 0 b 10 k 60 " {
+		t.Error(got)
 	}
 }

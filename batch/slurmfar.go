@@ -117,7 +117,7 @@ func (w strides) depart() {
 	p.join(m, len(p.yards))
 	p.until = m.now
 	for id := range m.jobs {
-		if m.jobs[id].state == running {
+		if m.jobs[id].state == running && m.jobs[id].paused == nil {
 			w.expect(int32(id))
 		}
 	}
@@ -142,7 +142,7 @@ func (w strides) reveal() {
 	for len(p.ends) > 0 && p.ends[0].at < p.until {
 		d := p.ends.pop()
 		j := &m.jobs[d.job]
-		if j.state != running || d.at <= m.now || d.at >= j.start+j.limit {
+		if j.state != running || j.paused != nil || j.order != d.ticket || d.at <= m.now || d.at >= j.start+j.limit {
 			continue
 		}
 		shares := j.shares

@@ -58,7 +58,7 @@ func (p *slurm) clone(into policy) policy {
 	c.chart = old.chart
 	c.far.ends = append(old.far.ends[:0], p.far.ends...)
 	c.guests = guests{list: old.guests.list[:0], of: old.guests.of[:0]}
-	c.leaving, c.owed = append(old.leaving[:0], p.leaving...), append(old.owed[:0], p.owed...)
+	c.leaving, c.owed, c.paused = append(old.leaving[:0], p.leaving...), append(old.owed[:0], p.owed...), append(old.paused[:0], p.paused...)
 	return c
 }
 
@@ -191,6 +191,7 @@ func (p *slurm) freed(m *Machine, from, to int64, _ *job) {
 			y.stale = true // before its time; of nodes see opens
 		}
 	}
+	(preemptor{p, m}).resume()
 	p.decide(m)
 }
 

@@ -16,6 +16,7 @@ type eviction struct {
 	seq, at int64
 	mode    PreemptMode
 	begun   int64 // jobs started by then
+	place   int32
 }
 
 // preemptor lets jobs of a machine give way under a policy.
@@ -27,9 +28,10 @@ type preemptor struct {
 // yielding are the running jobs that are to give way when their grace is over.
 type yielding struct {
 	leaving  agenda
-	owed     []int // queues of jobs that gave way, in which the next may stand before the policy
-	exempted int64 // the first time at which a job that is exempt, and was asked for, no longer is, or one has just left
-	firm     bool  // nobody gives way any more
+	owed     []int   // queues of jobs that gave way, in which the next may stand before the policy
+	paused   []int32 // jobs that are suspended for others
+	exempted int64   // the first time at which a job that is exempt, and was asked for, no longer is, or one has just left
+	firm     bool    // nobody gives way any more
 	guests   guests
 }
 
@@ -89,7 +91,10 @@ func (y preemptor) start(id int32) bool {
 	if !byNode || j.standing == nil || p.Preemption.Type == "" || p.firm || j.awaits != 0 && j.awaits >= m.now {
 		return false
 	}
-	list := y.victims(j)
+	stop, list := y.suspended(y.victims(j))
+	if len(stop) > 0 && y.over(id, stop) {
+		return true
+	}
 	if len(list) == 0 {
 		return false
 	}
@@ -132,7 +137,7 @@ func (y preemptor) victims(j *job) (list []int32) {
 			continue
 		}
 		// nobody gives way in the second in which he starts: Slurm tries first who others give way to
-		if until := v.start + max(1, int64(p.Preemption.ExemptTime/time.Second)); until > m.now {
+		if until := v.start + max(1, int64(p.Preemption.ExemptTime/time.Second)); until > m.now && v.standing.mode != PreemptSuspend {
 			p.exempted = min(p.exempted, until)
 			continue
 		}
@@ -254,7 +259,7 @@ func (y preemptor) evict(id int32) {
 	m.caps.ended(j)
 	p.owed = append(p.owed, j.Queue)
 	p.exempted = min(p.exempted, m.now+1) // what is left of its nodes is for others
-	m.evicted = append(m.evicted, eviction{int(j.ID), j.seq, m.now, j.standing.mode, m.begun})
+	m.evicted = append(m.evicted, eviction{int(j.ID), j.seq, m.now, j.standing.mode, m.begun, id})
 	if j.standing.mode == PreemptCancel {
 		m.gates.ended(m.now, j.ID)
 		m.drop(id)

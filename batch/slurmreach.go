@@ -179,6 +179,7 @@ func (g ground) try(id int32) bool {
 	}
 	if j.planned == p.last && !m.caps.lets(j) {
 		j.planned, p.refused = never, true
+		y.stale = y.stale || p.tally.counting // it counts as tried, and is not held
 		return false
 	}
 	if j.planned == p.last {

@@ -82,8 +82,11 @@ type Job struct {
 	Exclusive bool // shares its nodes with nobody
 	// Suspended: of one that runs, it has given its processors up and kept its memory, disk and GPUs.
 	Suspended bool
-	Also      []string // queues beside Queue that may run it
-	QOS       string
+	// Paused: of one that runs, it is suspended for others of greater rank, whose processors it has again when these end;
+	// nobody else has them meanwhile. Under the policy slurm alone.
+	Paused bool
+	Also   []string // queues beside Queue that may run it
+	QOS    string
 	// Array names what the job is a part of, of which at most ArrayLimit parts
 	// run at once (Slurm's %N); 0: any number.
 	Array      string

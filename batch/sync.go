@@ -185,13 +185,13 @@ type plain struct {
 	procs, nodes, maxNodes, each, core, gpus, arrayLimit     int
 	memory, disk                                             int64
 	requested, least                                         time.Duration
-	held, exclusive, eligible, suspended                     bool
+	held, exclusive, eligible, suspended, paused             bool
 	priority                                                 float64
 }
 
 func (j *Job) plain() plain {
 	return plain{j.ID, j.User, j.Group, j.Queue, j.Account, j.QOS, j.Array, j.Reservation, j.Procs, j.Nodes, j.MaxNodes, j.Each, j.Core, j.GPUs, j.ArrayLimit,
-		j.Memory, j.Disk, j.Requested, j.Least, j.Held, j.Exclusive, j.Eligible, j.Suspended, j.Priority}
+		j.Memory, j.Disk, j.Requested, j.Least, j.Held, j.Exclusive, j.Eligible, j.Suspended, j.Paused, j.Priority}
 }
 
 func (d *difference) vanished(j *Job) {

@@ -27,6 +27,7 @@ type job struct {
 	awaits   int64   // until then those leave that give way to it
 	yields   bool    // it runs, and gives way when its grace is over
 	again    bool    // it gave way once, and waits or runs again
+	paused   *pause  // it runs, and is suspended for others
 	blocks   bool    // what it is planned on is for nobody else: see slurm
 	yard     int32   // of a waiting job: see yard
 }

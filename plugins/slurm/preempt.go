@@ -7,8 +7,7 @@ import (
 	"gridbroker/batch"
 )
 
-// preemption reads who gives way to whom, and returns what of it is not modelled:
-// jobs that are suspended.
+// preemption reads who gives way to whom, and returns what of it is not modelled.
 func (c settings) preemption(p *batch.Preemption) (unmodelled []string) {
 	kind, ok := strings.CutPrefix(c["PreemptType"], "preempt/")
 	if !ok || kind != "partition_prio" && kind != "qos" {
@@ -26,18 +25,18 @@ func (c settings) preemption(p *batch.Preemption) (unmodelled []string) {
 			unmodelled = append(unmodelled, "PreemptParameters="+word)
 		}
 	}
-	if mode := c["PreemptMode"]; strings.Contains(strings.ToUpper(mode), "SUSPEND") || strings.Contains(strings.ToUpper(mode), "WITHIN") {
-		unmodelled = append(unmodelled, "PreemptMode="+mode)
+	if mode := strings.ToUpper(c["PreemptMode"]); strings.Contains(mode, "SUSPEND") && kind == "qos" || strings.Contains(mode, "WITHIN") {
+		unmodelled = append(unmodelled, "PreemptMode="+c["PreemptMode"])
 	}
 	return unmodelled
 }
 
 // preemptMode is what becomes of jobs of a partition or QOS that give way; "" where
-// they do not, or would be suspended.
+// they do not.
 func preemptMode(text string) batch.PreemptMode {
 	for _, word := range strings.Split(strings.ToUpper(text), ",") {
 		switch m := batch.PreemptMode(word); m {
-		case batch.PreemptRequeue, batch.PreemptCancel:
+		case batch.PreemptRequeue, batch.PreemptCancel, batch.PreemptSuspend:
 			return m
 		}
 	}
@@ -55,6 +54,10 @@ func preemptQOS(text, cluster string) map[string]batch.PreemptQOS {
 		}
 		grace, _ := duration(f[4])
 		all[f[0]] = batch.PreemptQOS{Priority: atoi(f[1]), Over: list(f[2]), Mode: preemptMode(mode), GraceTime: max(0, grace).Truncate(time.Second)}
+		if q := all[f[0]]; q.Mode == batch.PreemptSuspend { // it goes by partitions
+			q.Mode = ""
+			all[f[0]] = q
+		}
 	}
 	return all
 }

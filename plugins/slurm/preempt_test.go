@@ -23,7 +23,9 @@ func TestPreemptionRules(t *testing.T) {
 			batch.Preemption{Type: "partition_prio", ExemptTime: 30 * time.Second, YoungestFirst: true}, nil},
 		{"newer names", "PreemptType = preempt/partition_prio\nPreemptMode = CANCEL\nPreemptExemptTime = 00:00:00\nPreemptParameters = youngest_first,strict_order,reorder_count=3\n", "",
 			batch.Preemption{Type: "partition_prio", YoungestFirst: true}, []string{"PreemptParameters=reorder_count=3", "PreemptParameters=strict_order"}},
-		{"suspension", "PreemptType = preempt/partition_prio\nPreemptMode = GANG,SUSPEND\n", "", batch.Preemption{Type: "partition_prio"}, []string{"PreemptMode=GANG,SUSPEND"}},
+		{"suspension", "PreemptType = preempt/partition_prio\nPreemptMode = GANG,SUSPEND\n", "", batch.Preemption{Type: "partition_prio"}, nil},
+		{"suspension by QOS", "PreemptType = preempt/qos\nPreemptMode = GANG,SUSPEND\n", "a|0||cluster|00:00:00\nb|0||requeue|00:00:00\n",
+			batch.Preemption{Type: "qos", QOS: map[string]batch.PreemptQOS{"a": {}, "b": {Mode: batch.PreemptRequeue}}}, []string{"PreemptMode=GANG,SUSPEND"}},
 		{"by QOS", "PreemptType = preempt/qos\nPreemptMode = REQUEUE\n", "normal|0||cluster|00:00:00\nhigh|100|normal,low|cluster|00:00:00\nlow|0||cancel|00:01:00\n",
 			batch.Preemption{Type: "qos", QOS: map[string]batch.PreemptQOS{
 				"normal": {Mode: batch.PreemptRequeue}, "high": {Priority: 100, Over: []string{"normal", "low"}, Mode: batch.PreemptRequeue},
@@ -50,7 +52,7 @@ func TestPreemptionRules(t *testing.T) {
 
 // TestPreemptMode: a partition tells what becomes of its jobs.
 func TestPreemptMode(t *testing.T) {
-	for text, want := range map[string]batch.PreemptMode{"OFF": "", "REQUEUE": batch.PreemptRequeue, "CANCEL": batch.PreemptCancel, "GANG,SUSPEND": "", "": ""} {
+	for text, want := range map[string]batch.PreemptMode{"OFF": "", "REQUEUE": batch.PreemptRequeue, "CANCEL": batch.PreemptCancel, "GANG,SUSPEND": batch.PreemptSuspend, "GANG": "", "": ""} {
 		q := queue(map[string]string{"PartitionName": "p", "State": "UP", "PriorityTier": "3", "PreemptMode": text, "GraceTime": "45"})
 		if q.PreemptMode != want || q.GraceTime != 45*time.Second || q.Priority != 3 {
 			t.Errorf("%q: %+v, want %q", text, q, want)

@@ -9,9 +9,8 @@ import (
 	"gridbroker/batch"
 )
 
-// holder has some of what is short until it ends.
+// holder has some processors of a reservation until it ends.
 type holder struct {
-	id     string // "": a reservation
 	amount int
 	end    time.Time
 }

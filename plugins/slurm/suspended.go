@@ -27,7 +27,7 @@ func (e *entry) lasts(j *batch.Job, itself map[string]bool) {
 	if end := unix(e.end); j.Requested > 0 && end.After(j.Started.Add(j.Requested)) {
 		j.Requested = end.Sub(j.Started)
 	}
-	j.Suspended = e.state == "SUSPENDED" && !itself[j.Queue]
+	j.Suspended, j.Paused = e.state == "SUSPENDED" && !itself[j.Queue], e.state == "SUSPENDED" && itself[j.Queue]
 }
 
 // occupied is how many processors a job that runs has.

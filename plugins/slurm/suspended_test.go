@@ -87,3 +87,40 @@ func TestSuspendedByItself(t *testing.T) {
 		}
 	}
 }
+
+// TestSuspendedForOthers: of a real 22.05 and a real 24.11 with PreemptMode=SUSPEND,GANG it is read who is suspended for others of a higher
+// partition. These had 12 and 13 suspended for 16, 17 and 18 (which go on 109 and 110 s from now, by limits), and no other job of low
+// had their processors; when 16 and 17 had ended, sooner, they said of 12 and 13 that these end later by as long as they had been suspended.
+func TestSuspendedForOthers(t *testing.T) {
+	for dir, want := range map[string][2]string{"testdata/gang": {" 21 284 19 284 20 393", " 21 284 20 284 19 394"}, "testdata/gang24": {" 21 284 19 284 20 394", " 21 284 20 284 19 394"}} {
+		s := taped(t, dir)
+		for _, j := range s.Jobs {
+			if want := j.ID == "12" || j.ID == "13"; j.Paused != want || j.Suspended {
+				t.Errorf("%s: %s: suspended for others %v, otherwise %v", dir, j.ID, j.Paused, j.Suspended)
+			}
+		}
+		f := batch.Forecaster{Policy: batch.Policy{Name: "slurm", Slurm: batch.Slurm{Interval: 3e9, Preemption: batch.Preemption{Type: "partition_prio"}}}}
+		starts := func() string {
+			out, err := f.Forecast(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			for _, e := range out.Jobs {
+				got += fmt.Sprint(" ", e.ID, " ", int(e.Start.Sub(s.Now).Seconds()))
+			}
+			return got
+		}
+		if got := starts(); got != want[0] {
+			t.Errorf("%s:%s", dir, got)
+		}
+		for i := range s.Jobs { // one that wants three nodes waits for those that were suspended
+			if s.Jobs[i].ID == "19" {
+				s.Jobs[i].Procs, s.Jobs[i].Nodes, s.Jobs[i].MaxNodes = 24, 3, 3
+			}
+		}
+		if got := starts(); got != want[1] {
+			t.Errorf("%s, three nodes:%s", dir, got)
+		}
+	}
+}
