@@ -263,6 +263,7 @@ func TestHabitsOfPools(t *testing.T) {
 		"executable = run.sh\nrequest_memory = ifthenelse(MemoryUsage =!= undefined, MemoryUsage * 2, 1024)\nqueue": "Memory 1024; ",
 		"executable = run.sh\nrequest_memory = TotalMemory / 2\nqueue":                                              "; is no size",
 		"executable = run.sh\n+RequestRuntime = 3600\nqueue":                                                        "WallTime 3600; ",
+		"executable = \"run.sh\"\nqueue":                                                                            "InputSandbox run.sh; executable: the quotes are left out, which HTCondor takes for a part of the name",
 		"executable = run.sh\ntransfer_executable = false\nqueue":                                                   "InputSandbox run.sh; transfer_executable is not used: run.sh is here",
 		"executable = other.sh\ntransfer_executable = false\nqueue":                                                 "Executable other.sh; ",
 		"executable = run.sh\nenvironment = \"A=$$(CondorScratchDir)/x\"\nqueue":                                    "Environment A=./x; ",

@@ -241,8 +241,11 @@ func yes(s string, def bool) bool {
 // program is the executable, which is copied to the node unless
 // transfer_executable says otherwise; initialdir does not hold for it.
 func (r *reader) program() string {
-	name := unquoted(r.get("executable"))
-	at := r.b.Pos
+	written := r.get("executable")
+	name, at := unquoted(written), r.b.Pos
+	if name != written {
+		r.tell(at, "executable: the quotes are left out, which HTCondor takes for a part of the name")
+	}
 	if image, _, _ := r.image(); name == "" && image != "" {
 		r.fail(r.proc.pos, "the description has no executable: which program the image starts by itself is not known here")
 	}
