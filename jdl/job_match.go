@@ -85,11 +85,19 @@ func (r *jobReader) matchExpr(name string) (classad.Expr, bool) {
 
 // fixedExpr parses an expression made here or given as a default.
 func fixedExpr(r *jobReader, text string) classad.Expr {
+	shared := r.cfg.tally
+	if e, ok := shared.fixed[text]; ok {
+		return e
+	}
 	e, err := classad.ParseExpr("", []byte(text))
 	if err != nil {
 		r.errs = append(r.errs, fmt.Errorf("default expression %.200s: %w", text, err))
 		return classad.NewLiteral(classad.BoolValue(true))
 	}
+	if shared.fixed == nil {
+		shared.fixed = map[string]classad.Expr{}
+	}
+	shared.fixed[text] = e
 	return e
 }
 

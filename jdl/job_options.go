@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"gridbroker/jdl/classad"
 )
 
 // What the gLite client was shipped with fills in what a job does not say.
@@ -40,7 +42,8 @@ type jobConfig struct {
 type tally struct {
 	unknown  int // attributes that are none of ours
 	warnings int
-	unix     map[string]bool // programs that were seen to have no line breaks of DOS
+	unix     map[string]bool         // programs that were seen to have no line breaks of DOS
+	fixed    map[string]classad.Expr // expressions made here, by their texts: the same for all jobs
 }
 
 func newTally() *tally { return &tally{unix: map[string]bool{}} }

@@ -2,8 +2,8 @@ package classad
 
 import "slices"
 
-// indexFrom is the number of attributes from which a record keeps a map.
-const indexFrom = 9
+// indexFrom is the number of attributes from which a record keeps a map: that of a job is as large as its attributes.
+const indexFrom = 17
 
 // Attrs returns the attributes in the order of the text. The slice must not
 // be changed.
