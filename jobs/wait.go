@@ -16,8 +16,10 @@ const (
 	defaultPatience = time.Hour
 	// lookAgain is the time between two looks for a resource.
 	lookAgain = time.Minute
-	// afterSending is the longest time to the look after jobs were sent, or half of those that were out have ended.
+	// afterSending is the longest time to the look after half of the jobs that were out have ended, or others were sent.
 	afterSending = 200 * time.Millisecond
+	// mostAhead is the longest time to the look after jobs were sent where those before took long: half as long as these.
+	mostAhead = time.Second
 	// lateness is the part of their time, an eighth, by which ends of jobs are seen late: of the time since jobs were
 	// last sent, or half of those that were out have ended. A node of a DAG that ends soon holds the next one up
 	// for no longer, and a job that runs for hours is looked at seldom.
@@ -66,6 +68,7 @@ func (c *Controller) Wait(ctx context.Context, os []*Outcome, w Waiting) error {
 	defer cancel()
 	heard := Listen(ctx, c)
 	defer heard.End()
+	sent := f.now()
 	for {
 		ended, err := f.step(ctx)
 		if w.Seen != nil {
@@ -77,9 +80,13 @@ func (c *Controller) Wait(ctx context.Context, os []*Outcome, w Waiting) error {
 		if f.sent || f.halved {
 			pause, f.idle = min(pause, afterSending), 0 // what comes next may be due soon
 		}
+		var ahead time.Duration
+		if now := f.now(); f.sent {
+			ahead, sent = min(mostAhead, now.Sub(sent)/2), now
+		}
 		f.idle = min(f.idle+1, seldom)
 		heard.About(os)
-		if err := rest(ctx, f, heard, min(longest, max(pause, time.Duration(f.idle)*f.took))); err != nil {
+		if err := rest(ctx, f, heard, min(longest, max(pause, ahead, time.Duration(f.idle)*f.took))); err != nil {
 			return err
 		}
 		pause = min(longest, pause+max(pause/lateness, 1))
