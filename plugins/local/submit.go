@@ -90,7 +90,7 @@ func (s *site) place(ctx context.Context, req plugins.Request) error {
 	if _, err := os.Stat(s.job(req.ID)); err == nil {
 		return nil // submitted before
 	}
-	placed, err := s.placing()
+	placed, err := placing(s)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (s *site) place(ctx context.Context, req plugins.Request) error {
 
 // placing begins to build a directory aside, until placed is called. Where nobody else does, what killed commands
 // have left there is removed first, which may be as large as their input files.
-func (s *site) placing() (placed func(), err error) {
+func placing(s *site) (placed func(), err error) {
 	path := filepath.Join(s.dir, "new.lock")
 	alone, ok, err := lock(path, false)
 	if err != nil {
