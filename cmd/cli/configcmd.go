@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -180,15 +179,11 @@ func runConfigInit(d *deps) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	err := writeNew(path, configTemplate, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return usageError(fmt.Errorf("%s is there already: grid config show", path))
 	}
 	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(configTemplate)
-	if err := cmp.Or(err, f.Close()); err != nil {
 		return err
 	}
 	return printFile(d, "config.init", path)

@@ -36,20 +36,20 @@ each, to FILE or to standard output. A file that is there already stays, unless
 }
 
 func runNew(d *deps, name string, force bool) error {
-	mode := os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	path := abs(d, name)
+	var err error
 	if force {
-		mode = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+		err = os.WriteFile(path, []byte(newJDL), 0o644)
+	} else {
+		err = writeNew(path, newJDL, 0o644)
 	}
-	f, err := os.OpenFile(abs(d, name), mode, 0o644)
-	if errors.Is(err, fs.ErrExist) {
+	switch e, _ := errors.AsType[*fs.PathError](err); {
+	case errors.Is(err, fs.ErrExist):
 		return usageError(fmt.Errorf("%s is there already; --force replaces it", name))
-	}
-	if err != nil {
+	case e != nil && e.Op == "open":
 		return usageError(err)
-	}
-	_, err = f.WriteString(newJDL)
-	if err := errors.Join(err, f.Close()); err != nil || !d.json {
+	case err != nil || !d.json:
 		return err
 	}
-	return printJSON(d, "jdl.new", textDocument{Language: "jdl", Files: []string{f.Name()}})
+	return printJSON(d, "jdl.new", textDocument{Language: "jdl", Files: []string{path}})
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -251,7 +252,7 @@ func schedulerFiles(d *deps, file, database string) (wrote []string, err error) 
 		return nil, err
 	}
 	write := func(path, text string) error {
-		err := writeNew(path, text)
+		err := writeNew(path, text, 0o600)
 		if err == nil {
 			wrote = append(wrote, path)
 		}
@@ -260,11 +261,11 @@ func schedulerFiles(d *deps, file, database string) (wrote []string, err error) 
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		token, beside := scheduler.NewKey(), filepath.Join(dir, "admin.token")
 		text := fmt.Sprintf(firstConfig, database, scheduler.HashToken(token))
-		if err := write(path, text); err != nil {
-			return nil, err
-		}
 		if err := write(beside, token+"\n"); err != nil {
 			return nil, err
+		}
+		if err := write(path, text); err != nil { // nobody knows the token yet
+			return nil, errors.Join(err, os.Remove(beside))
 		}
 		sayErr(d, "wrote %s, and the administrator's token to %s", path, beside)
 	}
@@ -281,14 +282,18 @@ func schedulerFiles(d *deps, file, database string) (wrote []string, err error) 
 	return wrote, err
 }
 
-// writeNew writes a secret to a file that is not there.
-func writeNew(path, text string) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+// writeNew writes a file that is not there. Where it cannot be written whole, as on a full disk, there is none: an empty one would
+// be taken for what somebody has written.
+func writeNew(path, text string, mode fs.FileMode) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
 	if err != nil {
 		return err
 	}
 	_, err = f.WriteString(text)
-	return errors.Join(err, f.Close())
+	if err = errors.Join(cmp.Or(err, f.Sync()), f.Close()); err != nil {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
 }
 
 // firstConfig is a configuration to begin with.

@@ -1,0 +1,54 @@
+package main_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gridbroker/forecast/scheduler"
+)
+
+// What begins a configuration or a description on a full disk leaves none that is empty: when there is room it is begun as if
+// for the first time, and whoever has the administrator's token that lies there is administrator.
+func TestBegunOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	for _, room := range []int{0, 4, 8} {
+		t.Run(fmt.Sprint(room), func(t *testing.T) {
+			t.Parallel()
+			v := newVictim(t)
+			small := filepath.Join(v.dir, "small")
+			smallDisk(t, small, "2m")
+			conf, begin := filepath.Join(small, "s", "scheduler.toml"), [][]string{
+				{"scheduler", "init", "--file", filepath.Join(small, "s", "scheduler.toml")}, {"jdl", "new", filepath.Join(small, "new.jdl")}, {"config", "init", "--config", filepath.Join(small, "grid.toml")}}
+			if err := os.Mkdir(filepath.Dir(conf), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			ballast := fill(t, small, room)
+			if h := v.grid(0, begin[0]...); h.code != 1 || !disksFull.MatchString(h.errs) {
+				t.Errorf("%d %s", h.code, h.errs)
+			}
+			if room == 0 {
+				for _, args := range begin[1:] {
+					if h := v.grid(0, args...); h.code != 1 || !disksFull.MatchString(h.errs) {
+						t.Errorf("%v: %d %s", args, h.code, h.errs)
+					}
+				}
+			}
+			if err := os.Remove(ballast); err != nil {
+				t.Fatal(err)
+			}
+			for _, args := range begin {
+				if h := v.grid(0, args...); h.code != 0 {
+					t.Errorf("%v, when there is room: %d %s", args, h.code, h.errs)
+				}
+			}
+			text, err := os.ReadFile(conf)
+			token, e := os.ReadFile(filepath.Join(filepath.Dir(conf), "admin.token"))
+			if err != nil || e != nil || !strings.Contains(string(text), scheduler.HashToken(strings.TrimSpace(string(token)))) {
+				t.Errorf("%v %v: the token that lies there is not the administrator's", err, e)
+			}
+		})
+	}
+}
