@@ -23,7 +23,7 @@ func gang(now time.Time) (batch.Forecaster, batch.State, func(id, queue string, 
 		j.Started, j.Placed = now.Add(-4*time.Second), []batch.Placement{{Node: fmt.Sprint("n", n+1), Procs: 8}}
 		s.Jobs = append(s.Jobs, j)
 	}
-	p := batch.Slurm{Interval: 3 * time.Second, Preemption: batch.Preemption{Type: "partition_prio"}}
+	p := batch.Slurm{Interval: 3 * time.Second, Preemption: batch.Preemption{Type: "partition_prio", ExemptTime: time.Hour}} // which does not count
 	return batch.Forecaster{Policy: batch.Policy{Name: "slurm", Slurm: p}}, s, job
 }
 
@@ -117,6 +117,33 @@ func TestSlurmSuspendsLowest(t *testing.T) {
 	for id, w := range map[string]string{"a": "0 n3:8", "b": "0 n4:8", "c": "60 n3:8"} {
 		if got[id] != w {
 			t.Errorf("%s: %s, want %s", id, got[id], w)
+		}
+	}
+}
+
+// TestSlurmSuspendedLong: one that is suspended for longer than it still runs ends when it has run that long; it is suspended again for
+// the next, and no slot is told beside it.
+func TestSlurmSuspendedLong(t *testing.T) {
+	now := time.Unix(1795963099, 0).UTC()
+	f, s, job := gang(now)
+	s.Nodes, s.Jobs = s.Nodes[:1], s.Jobs[:1]
+	s.Jobs[0].Requested = 30 * time.Second
+	later := job("b", "hi", 8, 1, 100, 20*time.Second)
+	later.Begin = now.Add(70 * time.Second)
+	s.Jobs = append(s.Jobs, job("a", "hi", 8, 1, 100, time.Minute), later, job("c", "low", 8, 1, 100, time.Minute))
+	got := tale(t, &f, s) // 1 has 26 s to run: from 60 to 71, when a pass gives b the place that c had, and from 91 on
+	for id, w := range map[string]string{"a": "0 n1:8", "b": "71 n1:8", "c": "106 n1:8"} {
+		if got[id] != w {
+			t.Errorf("%s: %s, want %s", id, got[id], w)
+		}
+	}
+	out, err := f.Forecast(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, slot := range out.Slots(time.Second) {
+		if at := slot.From.Sub(now); at < 166*time.Second {
+			t.Errorf("a slot at %v", at)
 		}
 	}
 }
