@@ -46,10 +46,10 @@ Parameters (--set, --sweep); times of jobs in units, of links in ticks of 1/1000
   mode tree (independent, dispatch, full), fanout 4 (as many as systems: a star), discipline firstfit (fcfs)
   latency 100, service 0 (a manager's time per message), scan 0 (per queue entry), handshake true
   mark ack (none, take), fit best (worst), coalesce 0 (least interval between changes), refresh 0, loss 0
-  max_hops 0, place_bound false, block false, req_first false, pool false, silent false, alongside false, paced false, keep 0, max_age 0
+  max_hops 0, place_bound false, block false, req_first false, pool false, silent false, alongside false, paced false, calm false, keep 0, max_age 0
   fail_at 0, fail_who (systems count from 0, then domains level by level), detect, heal, resubmit false
 
---protocol ours sets pool, silent, alongside, paced, place_bound, coalesce and max_age to what the managers use;
+--protocol ours sets pool, silent, alongside, paced, calm, place_bound, coalesce and max_age to what the managers use;
 paper leaves the protocol as it was published.`,
 		Example: `  grid sim tree --sweep mode=independent,tree,full --seeds 20
   grid sim tree --set horizon=500 --set jobs=2652 --set systems=64 --sweep fanout=4,8,64 --sweep service=0,50,200

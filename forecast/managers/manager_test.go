@@ -396,7 +396,7 @@ func (f *forest) places() map[ID]int {
 // is free that is not, and when all is said, neighbours know what there is.
 func TestNoJobIsLostInTheTree(t *testing.T) {
 	kinds := []Rules{{}, Serving(), {Mark: MarkAck, StayAtBound: true}, {Strict: true}, {Worst: true, NoReturn: true}, {Mark: MarkNone, MaxHops: 8}, {Mark: MarkTake, RequestsFirst: true},
-		{MaxAge: 50, Interval: 10}, {Keep: 2, Refresh: 100}, {Alongside: true, Interval: 5, Paced: true, Coarse: true}, {Pool: true, MaxHops: 10, Alongside: true}, {Pool: true}, {Pool: true, Silent: true, Alongside: true}, {Pool: true, Silent: true, MaxHops: 3, MaxAge: 30}, {ForwardAll: true, MaxHops: 20}}
+		{MaxAge: 50, Interval: 10}, {Keep: 2, Refresh: 100}, {Alongside: true, Interval: 5, Paced: true, Calm: true, Coarse: true}, {Pool: true, MaxHops: 10, Alongside: true}, {Pool: true}, {Pool: true, Silent: true, Alongside: true}, {Pool: true, Silent: true, MaxHops: 3, MaxAge: 30}, {ForwardAll: true, MaxHops: 20}}
 	ran := 0
 	for seed := range uint64(220) {
 		rules := kinds[int(seed)%len(kinds)]
@@ -629,6 +629,38 @@ func TestChangeAlongside(t *testing.T) {
 	}
 	if d.Tick(5); d.Wake() >= 1003 || !d.Told(a).Equal(NewSet(Resources{CPUs: 2})) {
 		t.Errorf("told %v, wakes at %d", d.Told(a), d.Wake())
+	}
+}
+
+// TestCalm: a change that tells of more room goes out an interval after the last one, one that tells of no more room
+// after four, if there still is nothing better to tell then; what is owed goes out at once.
+func TestCalm(t *testing.T) {
+	m := NewManager(Rules{Mark: MarkAck, Calm: true, Interval: 100}, Resources{CPUs: 16})
+	up := m.AddLink(Parent)
+	m.Up(0, up)
+	m.Submit(1000, Job{ID: "a", Need: Resources{CPUs: 6}}) // told at once: 10 free
+	m.Submit(1001, Job{ID: "b", Need: Resources{CPUs: 4}})
+	if got := m.Wake(); got != 1400 {
+		t.Errorf("that there is less room goes out at %d, want 1400", got)
+	}
+	m.Ended(1002, Resources{CPUs: 1})
+	if got := m.Wake(); got != 1400 {
+		t.Errorf("that there is a little less room goes out at %d, want 1400", got)
+	}
+	m.Ended(1003, Resources{CPUs: 6}) // 13
+	if got := m.Wake(); got != 1100 {
+		t.Errorf("that there is more room goes out at %d, want 1100", got)
+	}
+	m.Submit(1004, Job{ID: "c", Need: Resources{CPUs: 9}})
+	if out := m.Tick(1100); len(out.Sends) != 0 || m.Wake() != 1400 {
+		t.Errorf("sent %v, and wakes at %d: there is less room again, want nothing until 1400", out.Sends, m.Wake())
+	}
+	if out := m.Tick(1400); len(out.Sends) != 1 || !m.Told(up).Equal(NewSet(Resources{CPUs: 4})) {
+		t.Errorf("sent %v, told %v", out.Sends, m.Told(up))
+	}
+	out, err := m.Handle(1401, up, Message{Job: &Job{ID: "d", Need: Resources{CPUs: 2}}})
+	if err != nil || len(out.Sends) != 1 {
+		t.Errorf("%v, %v: want the answer at once", out.Sends, err)
 	}
 }
 

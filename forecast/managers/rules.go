@@ -29,10 +29,11 @@ type Rules struct {
 	Silent        bool  // a request is not answered where the sender's own mark says already what is left
 	Alongside     bool  // a request carries the change that is due on its link
 	Paced         bool  // a neighbour that is behind with its messages is told changes less often
+	Calm          bool  // a change that tells of no more room than before waits for four intervals
 	ForwardAll    bool  // jobs of this manager's own brokers go to the parent at once
 }
 
 // Serving returns the rules of managers that serve: the protocol that needs fewer messages.
 func Serving() Rules {
-	return Rules{Pool: true, Silent: true, Alongside: true, Paced: true, Coarse: true, MaxHops: pooledHops}
+	return Rules{Pool: true, Silent: true, Alongside: true, Paced: true, Calm: true, Coarse: true, MaxHops: pooledHops}
 }

@@ -150,6 +150,23 @@ func (t *tables) sameAsTold(n Neighbour, keep int) bool {
 	return k == len(told)
 }
 
+// noMore says whether all that has room by the description for a neighbour has room by the one sent last.
+func (t *tables) noMore(n Neighbour, keep int) bool {
+	told := t.links[n].told
+	less := func(amount *Resources) bool {
+		return slices.ContainsFunc(told, func(was Resources) bool { return was.covers(amount) })
+	}
+	if keep > 0 || t.large {
+		return !slices.ContainsFunc(t.describe(n, keep), func(r Resources) bool { return !less(&r) })
+	}
+	for h := range t.seenFrom(n) {
+		if !less(&h.amount) {
+			return false
+		}
+	}
+	return true
+}
+
 // seenFrom goes over what a neighbour is told of the merged table: nothing of
 // what came from it (split horizon), and where descriptions are coarse of amounts
 // of nearly as many processors only the largest, where that has room for whatever has room in the others.

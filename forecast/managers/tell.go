@@ -27,10 +27,9 @@ func (t *telling) tell(now int64, d *dispatch, h *healing, wake *alarm) {
 		if d.rules.Alongside && t.alongside(now, n, d) {
 			continue
 		}
-		interval := d.rules.Interval << l.pace
 		differs := l.fresh || !d.tables.sameAsTold(n, d.rules.Keep) || t.shaped && (wholeDiffers(n, &d.tables) || h.differs(n, &d.tables))
-		if differs && !l.owes && !l.fresh && !refresh && interval > 0 && now < l.toldAt+interval {
-			wake.at(l.toldAt + interval)
+		if due := l.toldAt + t.interval(n, d); differs && !l.owes && !l.fresh && !refresh && now < due {
+			wake.at(due)
 			differs, waits = false, true
 		}
 		if differs || l.owes || refresh {
@@ -38,6 +37,19 @@ func (t *telling) tell(now int64, d *dispatch, h *healing, wake *alarm) {
 		}
 	}
 	t.shaped = t.shaped && waits
+}
+
+// calm is by how many doublings changes are held back longer that tell of no more room than before.
+const calm = 2
+
+// interval is the least time between two changes for a neighbour. That there is less room starts no job, and who does not
+// know it yet asks in vain now and then: what costs jobs time is where room is told late.
+func (t *telling) interval(n Neighbour, d *dispatch) int64 {
+	interval := d.rules.Interval << d.tables.links[n].pace
+	if d.rules.Calm && interval > 0 && !t.shaped && d.tables.noMore(n, d.rules.Keep) {
+		interval <<= calm
+	}
+	return interval
 }
 
 // alongside lets a request that leaves for a neighbour now carry the change

@@ -34,6 +34,7 @@ type Config struct {
 	Silent     bool  `json:"silent,omitempty"`      // see managers.Rules.Silent
 	Alongside  bool  `json:"alongside,omitempty"`   // see managers.Rules.Alongside
 	Paced      bool  `json:"paced,omitempty"`       // see managers.Rules.Paced
+	Calm       bool  `json:"calm,omitempty"`        // see managers.Rules.Calm
 	MaxAge     int64 `json:"max_age,omitempty"`     // see managers.Rules.MaxAge
 	PlaceBound bool  `json:"place_bound,omitempty"` // at the bound of hops a job is placed
 }
@@ -67,7 +68,7 @@ func (c *Config) rules() managers.Rules {
 	return managers.Rules{
 		Strict: c.Discipline == "fcfs", Worst: c.Fit == "worst", Mark: c.Mark, RequestsFirst: c.ReqFirst,
 		NoReturn: c.Block, MaxHops: c.MaxHops, StayAtBound: !c.PlaceBound, Refresh: c.Refresh,
-		Pool: c.Pool, Silent: c.Silent, Keep: c.Keep, MaxAge: c.MaxAge, Alongside: c.Alongside, Paced: c.Paced,
+		Pool: c.Pool, Silent: c.Silent, Keep: c.Keep, MaxAge: c.MaxAge, Alongside: c.Alongside, Paced: c.Paced, Calm: c.Calm,
 	}
 }
 
@@ -75,10 +76,10 @@ func (c *Config) rules() managers.Rules {
 // that find no room at their system wait at the domain above, which is told no
 // more than what is new; requests are answered only where the mark was wrong;
 // half a unit passes between two changes on a link, more where the neighbour is
-// behind with its messages; a request carries the change that is due; nobody is stranded by a
+// behind with its messages, and four times as much before one that tells of no more room; a request carries the change that is due; nobody is stranded by a
 // bound of hops, and a job that waits for 400 units has a system drained for it.
 func Ours(c Config) Config {
-	c.Alongside, c.Paced = true, true
+	c.Alongside, c.Paced, c.Calm = true, true, true
 	c.Pool, c.Silent, c.Coalesce, c.PlaceBound, c.MaxAge = true, true, TicksPerUnit/2, true, 400*TicksPerUnit
 	return c
 }
