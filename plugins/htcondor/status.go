@@ -179,7 +179,7 @@ func (s *site) missing(ctx context.Context, out []plugins.Status, is []int) {
 			st.State, st.Native = plugins.Cancelled, "gone"
 		case o.Done && o.Ran():
 			st.State, st.Native, st.ExitCode = plugins.Done, "gone", glue.Some(o.Code)
-			st.Started, st.Ended, st.Node = o.Started, o.Ended, o.Node
+			st.Started, st.Ended, st.Node, st.CPUTime = o.Started, o.Ended, o.Node, o.CPU
 		default:
 			st.State, st.Native, st.Reason = plugins.Lost, "gone", "HTCondor no longer knows the job and it left no outcome"
 		}

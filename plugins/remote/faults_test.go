@@ -216,6 +216,11 @@ func TestOutcomes(t *testing.T) {
 		"started 5 n\nended 9 7 -\njob a\nended 9 0 -\n":         "done 0 ran", // what no job is named for is nobody's
 		"job a b\nended 9 7 -\njob a\n":                          "0 failed",
 		"job a\nended 9 99999999999999999999 -\nended 9 2 run\n": "done 2 ran",
+
+		"job a\nstarted 5 n\nused\n0m0.01s 0m0.02s\n1m2.500000s 0m0,470s\nended 9 0 -\n":                 "done 0 1m3s ran",
+		"job a\nstarted 5 n\nused\n0m1.00s 0m0.00s\nstarted 7 n\nended 9 0 -\n":                          "done 0 ran", // of the last start
+		"job a\nstarted 5 n\nused\n-1m0s 99999999999h\n876001h 1s2\n0m1.0s 0m1.0s 0m1.0s\nended 9 0 -\n": "done 0 ran",
+		"job b\nused\n1m0.0s 1m0.0s\njob a\nended 9 0 -\n":                                               "done 0 ran",
 	} {
 		o := parseOutcomes(text, []string{"a"})["a"]
 		var got []string
@@ -226,6 +231,9 @@ func TestOutcomes(t *testing.T) {
 			got = append(got, "done")
 		}
 		got = append(got, fmt.Sprint(o.Code))
+		if o.CPU != 0 {
+			got = append(got, o.CPU.String())
+		}
 		if o.Ran() {
 			got = append(got, "ran")
 		} else {

@@ -12,6 +12,7 @@ import (
 // Outcome is what a job wrote about itself, see steps.sh.
 type Outcome struct {
 	Started, Ended time.Time
+	CPU            time.Duration // of its steps, as far as they were waited for; 0: not told
 	Node           string
 	Code           int
 	Step           string // the step that failed; "-": none; "signal": ended from outside
@@ -70,6 +71,10 @@ func parseOutcomes(text string, ids []string) map[string]Outcome {
 			o.Cancelled = true
 		case f[0] == "started" && len(f) == 3:
 			o = Outcome{Started: seconds(f[1]), Node: f[2], Cancelled: o.Cancelled}
+		case f[0] == "used":
+			o.CPU = 0
+		case len(f) == 2:
+			o.CPU += used(f[0]) + used(f[1])
 		case f[0] == "ended" && len(f) == 4:
 			o.Ended, o.Step, o.Done = seconds(f[1]), f[3], true
 			o.Code, _ = strconv.Atoi(f[2])
@@ -79,6 +84,19 @@ func parseOutcomes(text string, ids []string) map[string]Outcome {
 		}
 	}
 	return all
+}
+
+// mostUsed bounds the processor time that a line tells: a century.
+const mostUsed = 100 * 365 * 24 * time.Hour
+
+// used is a processor time as POSIX's times writes it, "1m2.34s"; some shells write a comma in some languages. What is none
+// is 0.
+func used(s string) time.Duration {
+	d, err := time.ParseDuration(strings.Replace(s, ",", ".", 1))
+	if err != nil || d < 0 || d > mostUsed {
+		return 0
+	}
+	return d
 }
 
 func seconds(s string) time.Time {

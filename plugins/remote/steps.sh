@@ -6,8 +6,9 @@ umask 077
 # begin notes the start.
 begin() { echo "started $(date +%s) $(uname -n)" >>"$outcome"; }
 
-# end writes the outcome: the code, and the step that failed.
-end() { echo "ended $(date +%s) $1 $2" >>"$outcome"; leave "$1" "$2"; }
+# end writes the outcome: the processor time that was used (of the shell, then of what it waited for), the code, and the
+# step that failed.
+end() { { echo used; times; echo "ended $(date +%s) $1 $2"; } >>"$outcome"; leave "$1" "$2"; }
 
 # enter finds which of the tags that the job asks for is an environment of the node: its programs then run inside. A
 # node without our launcher may have the software just so, unless a tag is VEE-..., the job brings an image or the site

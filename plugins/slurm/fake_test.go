@@ -136,6 +136,21 @@ func TestAccountingOff(t *testing.T) {
 	}
 }
 
+// TestProcessorTimeWithoutAccounting: what a job used is known from the job itself where nobody else tells it.
+func TestProcessorTimeWithoutAccounting(t *testing.T) {
+	l := newLab(t)
+	reqs := l.requests("a", 2)
+	reqs[1].Job.Args = []string{"-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; exit 3"}
+	hs := l.submit(reqs)
+	l.outcomes(2)
+	l.write("forgotten", "")
+	sts := l.Status(t.Context(), hs)
+	idle, busy := sts[0], sts[1]
+	if busy.ExitCode != glue.Some(3) || busy.CPUTime < 20*time.Millisecond || busy.CPUTime > time.Minute || idle.CPUTime >= busy.CPUTime {
+		t.Errorf("idle %v; busy %+v", idle.CPUTime, busy)
+	}
+}
+
 // TestFilesAreReadWhileAccountingThinks: accounting that answers only when the jobs' own files were asked for holds nobody up.
 func TestFilesAreReadWhileAccountingThinks(t *testing.T) {
 	l := newLab(t)

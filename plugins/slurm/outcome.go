@@ -36,6 +36,9 @@ func fillOutcome(o remote.Outcome, st *plugins.Status) {
 	if st.Ended.IsZero() {
 		st.Ended = o.Ended
 	}
+	if st.CPUTime == 0 { // there is no accounting, or it has yet to hear of the end
+		st.CPUTime = o.CPU
+	}
 	if st.State == plugins.Failed && !ran {
 		reason, fault := o.Why()
 		st.Reason = reason
