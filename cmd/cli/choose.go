@@ -78,6 +78,9 @@ func exitTest(text string) (func(int) bool, error) {
 	if text == "" {
 		return nil, nil
 	}
+	if first, rest, several := strings.Cut(text, ","); several {
+		return eitherExit(text, first, rest)
+	}
 	tests := []struct {
 		op   string
 		test func(have, want int) bool
@@ -99,6 +102,16 @@ func exitTest(text string) (func(int) bool, error) {
 		return func(have int) bool { return t.test(have, want) }, nil
 	}
 	return nil, nil
+}
+
+// eitherExit is the test of a list: "1,2", "0,>=100".
+func eitherExit(text, first, rest string) (func(int) bool, error) {
+	one, err := exitTest(first)
+	others, restErr := exitTest(rest)
+	if err != nil || restErr != nil || one == nil || others == nil {
+		return nil, fmt.Errorf("--exit %s: say exit codes, or comparisons such as '!=0', with commas between them", text)
+	}
+	return func(have int) bool { return one(have) || others(have) }, nil
 }
 
 // jobVariables are what --where knows: the keys of a job's JSON, each with what it is where a job has none: 0, "", false,

@@ -69,7 +69,7 @@ func (s *selection) register(cmd *cobra.Command) {
 	if f.Lookup("site") == nil { // elsewhere it says where jobs may go
 		f.StringVar(&s.site, "site", "", "the same as --at `NAME`")
 	}
-	f.StringVar(&s.exit, "exit", "", "jobs that ended with this exit `code`; also '!=0', '>=2'")
+	f.StringVar(&s.exit, "exit", "", "jobs that ended with this exit `code`; also '!=0', '>=2', '1,2'")
 	f.StringVar(&s.group, "group", "", "jobs of the collection, sweep or DAG of this `ID` or name")
 	f.StringVar(&s.where, "where", "", "jobs for which an `expression` over their JSON is true: 'retries > 1 && site == \"CERN\"'")
 }
