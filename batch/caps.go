@@ -32,7 +32,9 @@ type Take struct {
 
 // caps are those of a machine, by number.
 type caps struct {
+	of      map[string]int32 // numbers by names; never changed, as copies of the machine share it
 	left    []int64
+	all     []int64 // what jobs may ever have
 	planned []bool
 	later   []more // in order of time
 }
@@ -51,36 +53,38 @@ type take struct {
 
 // caps sets up what jobs may have.
 func (s *State) caps() (c caps) {
+	c.of = make(map[string]int32, len(s.Caps))
 	for i := range s.Caps {
-		c.left, c.planned = append(c.left, int64(s.Caps[i].Most)), append(c.planned, s.Caps[i].Planned)
+		most := int64(s.Caps[i].Most)
+		if _, again := c.of[s.Caps[i].Name]; !again {
+			c.of[s.Caps[i].Name] = int32(i)
+		}
+		c.left, c.planned = append(c.left, most), append(c.planned, s.Caps[i].Planned)
 		for _, l := range s.Caps[i].Later {
 			c.later = append(c.later, more{l.At.Unix(), int32(i), int64(l.Amount)})
+			most += int64(l.Amount)
 		}
+		c.all = append(c.all, most)
 	}
 	slices.SortStableFunc(c.later, func(a, b more) int { return cmp.Compare(a.at, b.at) })
 	return c
 }
 
-// takes are those of a job that the state has caps for.
-func (s *State) takes(j *Job) (list []take) {
+// takes are those of a job that there are caps for.
+func (c *caps) takes(j *Job) (list []take) {
 	for _, t := range j.Takes {
-		if i := slices.IndexFunc(s.Caps, func(c Cap) bool { return c.Name == t.Cap }); i >= 0 && t.Amount > 0 {
-			list = append(list, take{int32(i), int64(t.Amount)})
+		if i, ok := c.of[t.Cap]; ok && t.Amount > 0 {
+			list = append(list, take{i, int64(t.Amount)})
 		}
 	}
 	return list
 }
 
 // beyond names a cap of which a job would have more than all may ever have.
-func (s *State) beyond(j *Job) (name string, most int) {
+func (c *caps) beyond(j *Job) (name string, most int64) {
 	for _, t := range j.Takes {
-		for _, c := range s.Caps {
-			for _, l := range c.Later {
-				c.Most += l.Amount
-			}
-			if c.Name == t.Cap && t.Amount > c.Most {
-				return c.Name, c.Most
-			}
+		if i, ok := c.of[t.Cap]; ok && int64(t.Amount) > c.all[i] {
+			return t.Cap, c.all[i]
 		}
 	}
 	return "", 0

@@ -159,7 +159,7 @@ func (c *cluster) task(i int) Task {
 	}
 	t := Task{
 		ID: int64(i), Submit: j.Submitted.Unix(), Limit: c.limit(j), Procs: max(1, j.Procs), User: c.users.of(j.User),
-		Queue: place, Need: c.need(j), line: c.line(j), part: part, array: arrayNumber(&c.parts, j), ages: j.Eligible || c.rules.Slurm.Multifactor.AccrueAlways, standing: c.standings.of(&c.rules, j, &q), takes: c.state.takes(j),
+		Queue: place, Need: c.need(j), line: c.line(j), part: part, array: arrayNumber(&c.parts, j), ages: j.Eligible || c.rules.Slurm.Multifactor.AccrueAlways, standing: c.standings.of(&c.rules, j, &q), takes: c.caps.takes(j),
 	}
 	if least := j.least(t.Limit); c.rules.Name == "slurm" && least < t.Limit {
 		t.Limit, t.Most = least, t.Limit

@@ -95,7 +95,7 @@ func (c *cluster) refused(j *Job) verdict {
 	case slices.ContainsFunc(j.After, func(d Dependency) bool { return d.On == OnFailure }):
 		return refuse(Dependent, "waits for another job to fail")
 	}
-	if name, most := c.state.beyond(j); name != "" && c.rules.Name == "slurm" {
+	if name, most := c.caps.beyond(j); name != "" && c.rules.Name == "slurm" {
 		return refuse(OverLimit, "more of %s than the %d that all jobs may have", name, most)
 	}
 	if why := c.barred(j); why.Cause != "" {
