@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -82,10 +84,35 @@ func BenchmarkNodes(b *testing.B) {
 		giveWay(&s, &p)
 		benchmarkStateEvents(b, batch.Policy{Name: "slurm", Slurm: p}, s, func(l *batch.Live) { l.Near(6 * time.Hour).Slots(6 * time.Hour) })
 	})
+	b.Run("slurm/limits", func(b *testing.B) {
+		s := bigState(benchRunning, benchWaiting, benchNodes)
+		ofUsers(&s)
+		benchmarkForecast(b, batch.Policy{Name: "slurm"}, batch.Estimate{}, s)
+	})
+	b.Run("slurm/limits/slots", func(b *testing.B) {
+		s := bigState(benchRunning, benchWaiting, benchNodes)
+		ofUsers(&s)
+		benchmarkStateEvents(b, batch.Policy{Name: "slurm"}, s, func(l *batch.Live) { l.Near(6 * time.Hour).Slots(6 * time.Hour) })
+	})
 	b.Run("slurm/early", func(b *testing.B) { benchmarkNodes(b, batch.Policy{Name: "slurm"}, partly{}) })
 	b.Run("conservative/early", func(b *testing.B) {
 		benchmarkForecast(b, batch.Policy{Name: "conservative"}, partly{}, bigState(benchRunning/5, benchWaiting/5, benchNodes/5))
 	})
+}
+
+// ofUsers limits how many jobs each user may run at once, to a few more than he does.
+func ofUsers(s *batch.State) {
+	runs := map[string]int{}
+	for i := range s.Jobs {
+		j := &s.Jobs[i]
+		if j.Takes = []batch.Take{{Cap: j.User, Amount: 1}}; !j.Started.IsZero() {
+			runs[j.User]++
+		}
+	}
+	for user, n := range runs {
+		s.Caps = append(s.Caps, batch.Cap{Name: user, Most: n + 5})
+	}
+	slices.SortFunc(s.Caps, func(a, b batch.Cap) int { return strings.Compare(a.Name, b.Name) })
 }
 
 func benchmarkNodes(b *testing.B, p batch.Policy, belief batch.Belief) {

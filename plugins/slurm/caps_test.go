@@ -30,7 +30,7 @@ func TestCaps(t *testing.T) {
 }
 
 // TestCapsLeft: who finds enough left waits for nobody, though Slurm has not looked since, and one that wants more than all may
-// have never starts; limits that Slurm does not keep to are not asked for.
+// have never starts; limits that Slurm does not keep to are not asked for, and those that are enough for all jobs there are not looked at.
 func TestCapsLeft(t *testing.T) {
 	ask := func(_ context.Context, argv ...string) (string, error) {
 		if got := strings.Join(argv, " "); got != "sacctmgr --noheader --parsable2 show qos format=Name,GrpTRES,GrpJobs,MaxTRESPU,MaxJobsPU,MaxTRESPA,MaxJobsPA" {
@@ -48,12 +48,14 @@ func TestCapsLeft(t *testing.T) {
 	row := func(id, user, cpus, state string) *entry {
 		return entryWith(map[byte]string{'i': id, 'u': user, 'C': cpus, 'T': state, 'q': "q", 'S': "1795235402", 'N': "n1", 'm': "1M", 'r': "Priority"})
 	}
-	c := cluster{set: set{caps: on}, jobs: []*entry{row("1", "u", "4", "RUNNING"), row("2", "u", "9", "PENDING"), row("5", "v", "1", "PENDING")}}
+	c := cluster{set: set{caps: on}, jobs: []*entry{row("1", "u", "4", "RUNNING"), row("2", "u", "9", "PENDING"), row("5", "v", "1", "PENDING"), row("6", "u", "1", "PENDING")}}
 	got := c.state(time.Unix(1795235403, 0), "c")
-	if all := fmt.Sprint(got.Caps); !strings.Contains(all, "{qos cpus q 12 true []}") || !strings.Contains(all, "{qos and user jobs q u 2 false []} {qos and user jobs q v 2 false []}") {
+	if all := fmt.Sprint(got.Caps); all != "[{qos and user jobs q u 2 false []} {qos cpus q 12 true []}]" { // of all else there is enough for all
 		t.Error(all)
 	}
-	if all := fmt.Sprint(got.Jobs[2].Takes); !strings.Contains(all, "{qos cpus q 1}") || strings.Contains(all, " u ") {
-		t.Error(all)
+	for i, want := range []string{"[{qos and user jobs q u 1} {qos cpus q 4}]", "[{qos and user jobs q u 1} {qos cpus q 9}]", "[{qos cpus q 1}]"} {
+		if takes := fmt.Sprint(got.Jobs[i].Takes); takes != want {
+			t.Errorf("job %d: %s", i, takes)
+		}
 	}
 }

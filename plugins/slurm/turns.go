@@ -31,22 +31,8 @@ func (c *cluster) takeTurns(state *batch.State, said map[string]*entry) {
 	if len(most) == 0 {
 		return
 	}
-	has := map[string]int{}
-	for i := range state.Jobs {
-		j := &state.Jobs[i]
-		e := said[j.ID]
-		if e == nil {
-			continue
-		}
-		all := wants(j, e.licences, func(what string) bool { _, there := most[what]; return there })
-		for _, what := range slices.Sorted(maps.Keys(all)) {
-			j.Takes = append(j.Takes, batch.Take{Cap: what, Amount: all[what]})
-			if !j.Started.IsZero() {
-				has[what] += all[what]
-			}
-		}
-	}
-	later := c.keptLicences(state.Now)
+	has, all := take(state, said, most)
+	later, enough := c.keptLicences(state.Now), map[string]bool{}
 	for _, what := range slices.Sorted(maps.Keys(most)) {
 		n := most[what]
 		switch licence := strings.HasPrefix(what, "licence "); {
@@ -55,9 +41,38 @@ func (c *cluster) takeTurns(state *batch.State, said map[string]*entry) {
 		case guessed[what]:
 			n = max(n, has[what])
 		}
+		if enough[what] = all[what] <= n; enough[what] {
+			continue
+		}
 		planned := !strings.HasPrefix(what, "licence ") && !strings.Contains(what, " jobs ")
 		state.Caps = append(state.Caps, batch.Cap{Name: what, Most: n, Planned: planned, Later: later[what]})
 	}
+	// What is enough for all jobs that there are keeps none of them from starting, and most limits are: they need not be looked at.
+	for i := range state.Jobs {
+		j := &state.Jobs[i]
+		j.Takes = slices.DeleteFunc(j.Takes, func(t batch.Take) bool { return enough[t.Cap] })
+	}
+}
+
+// take notes what of what may be short each job takes, and returns how much those have that run, and how much all would.
+func take(state *batch.State, said map[string]*entry, most map[string]int) (has, all map[string]int) {
+	has, all = map[string]int{}, map[string]int{}
+	for i := range state.Jobs {
+		j := &state.Jobs[i]
+		e := said[j.ID]
+		if e == nil {
+			continue
+		}
+		amounts := wants(j, e.licences, func(what string) bool { _, there := most[what]; return there })
+		for _, what := range slices.Sorted(maps.Keys(amounts)) {
+			j.Takes = append(j.Takes, batch.Take{Cap: what, Amount: amounts[what]})
+			all[what] += amounts[what]
+			if !j.Started.IsZero() {
+				has[what] += amounts[what]
+			}
+		}
+	}
+	return has, all
 }
 
 // number is a job's, of an array's task with its own behind the point.
