@@ -28,9 +28,11 @@ func (t *telling) tell(now int64, d *dispatch, h *healing, wake *alarm) {
 			continue
 		}
 		differs := l.fresh || !d.tables.sameAsTold(n, d.rules.Keep) || t.shaped && (wholeDiffers(n, &d.tables) || h.differs(n, &d.tables))
-		if due := l.toldAt + t.interval(n, d); differs && !l.owes && !l.fresh && !refresh && now < due {
-			wake.at(due)
-			differs, waits = false, true
+		if differs && !l.owes && !l.fresh && !refresh {
+			if due := l.toldAt + t.interval(n, d); now < due {
+				wake.at(due)
+				differs, waits = false, true
+			}
 		}
 		if differs || l.owes || refresh {
 			t.sendChange(now, n, d, h)
