@@ -14,48 +14,34 @@ import (
 	"gridbroker/plugins"
 )
 
-// lock takes an exclusive lock on a file, made if missing. With wait unset it
-// returns ok=false when another process has it. The kernel frees the lock
-// when the process ends, however it ends.
-func lock(path string, wait bool) (f *os.File, ok bool, err error) {
-	f, err = os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, false, err
-	}
-	how := syscall.LOCK_EX
-	if !wait {
-		how |= syscall.LOCK_NB
-	}
-	for {
-		err = syscall.Flock(int(f.Fd()), how)
-		if !errors.Is(err, syscall.EINTR) {
-			break
-		}
-	}
-	if err != nil {
-		f.Close()
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, false, nil
-		}
-		return nil, false, err
-	}
-	return f, true, nil
-}
-
-// sharedLock waits for a lock on a file that others may have beside us, and none has alone.
-func sharedLock(path string) (unlock func(), err error) {
+// lockFile locks a file, made if missing, in a way of flock(2). The kernel frees the lock when the file is closed or
+// the process ends, however it ends.
+func lockFile(path string, how int) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	for err = syscall.EINTR; errors.Is(err, syscall.EINTR); {
-		err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH)
+		err = syscall.Flock(int(f.Fd()), how)
 	}
 	if err != nil {
 		f.Close()
 		return nil, err
 	}
-	return func() { f.Close() }, nil
+	return f, nil
+}
+
+// lock takes an exclusive lock on a file. With wait unset it returns ok=false when another process has it.
+func lock(path string, wait bool) (f *os.File, ok bool, err error) {
+	how := syscall.LOCK_EX
+	if !wait {
+		how |= syscall.LOCK_NB
+	}
+	f, err = lockFile(path, how)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return nil, false, nil
+	}
+	return f, err == nil, err
 }
 
 // withQueue runs f while no other process changes the queue.

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"gridbroker/durable"
 	"gridbroker/glue"
@@ -141,7 +142,11 @@ func placing(s *site) (placed func(), err error) {
 			return nil, err
 		}
 	}
-	return sharedLock(path)
+	beside, err := lockFile(path, syscall.LOCK_SH)
+	if err != nil {
+		return nil, err
+	}
+	return func() { beside.Close() }, nil
 }
 
 // stage copies the input files into the job's directory.
