@@ -73,14 +73,29 @@ func (u *usedNames) Visit(node *ast.Node) {
 	}
 }
 
-// exitTest reads --exit: a code, or a comparison such as "!=0" or ">=2".
+// exitTest reads --exit: codes, or comparisons such as "!=0" or ">=2", with commas between them, of which one is to hold.
 func exitTest(text string) (func(int) bool, error) {
 	if text == "" {
 		return nil, nil
 	}
-	if first, rest, several := strings.Cut(text, ","); several {
-		return eitherExit(text, first, rest)
+	var tests []func(int) bool
+	for part := range strings.SplitSeq(text, ",") {
+		test, ok := exitComparison(part)
+		if !ok && part != text {
+			return nil, fmt.Errorf("--exit %s: say exit codes, or comparisons such as '!=0', with commas between them", text)
+		}
+		if !ok {
+			return nil, fmt.Errorf("--exit %s: say an exit code, or a comparison such as '!=0'", text)
+		}
+		tests = append(tests, test)
 	}
+	return func(have int) bool {
+		return slices.ContainsFunc(tests, func(test func(int) bool) bool { return test(have) })
+	}, nil
+}
+
+// exitComparison is the test of one code or comparison.
+func exitComparison(text string) (test func(int) bool, ok bool) {
 	tests := []struct {
 		op   string
 		test func(have, want int) bool
@@ -96,22 +111,9 @@ func exitTest(text string) (func(int) bool, error) {
 			continue
 		}
 		want, err := strconv.Atoi(strings.TrimSpace(rest))
-		if err != nil {
-			return nil, fmt.Errorf("--exit %s: say an exit code, or a comparison such as '!=0'", text)
-		}
-		return func(have int) bool { return t.test(have, want) }, nil
+		return func(have int) bool { return t.test(have, want) }, err == nil
 	}
-	return nil, nil
-}
-
-// eitherExit is the test of a list: "1,2", "0,>=100".
-func eitherExit(text, first, rest string) (func(int) bool, error) {
-	one, err := exitTest(first)
-	others, restErr := exitTest(rest)
-	if err != nil || restErr != nil || one == nil || others == nil {
-		return nil, fmt.Errorf("--exit %s: say exit codes, or comparisons such as '!=0', with commas between them", text)
-	}
-	return func(have int) bool { return one(have) || others(have) }, nil
+	return nil, false
 }
 
 // jobVariables are what --where knows: the keys of a job's JSON, each with what it is where a job has none: 0, "", false,

@@ -69,21 +69,29 @@ func (s *told) wait(t *testing.T, text string) {
 	}
 }
 
+// thinker starts grid run at a terminal, and returns when its job has begun.
+func thinker(t *testing.T, errs *told) (cmd *exec.Cmd, master *os.File) {
+	t.Helper()
+	master, slave := pseudoTerminal(t)
+	var out told
+	cmd = exec.Command("grid", "run", "--name", "thinker", "--", "sh", "-c", "echo begun; sleep 60")
+	cmd.Env = append(os.Environ(), "HOME="+testbed.Home(t))
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, &out, errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	out.wait(t, "begun")
+	return cmd, master
+}
+
 // TestInterruptedRunWaitsForTheAnswer: who interrupts grid run at a terminal is asked
 // whether to cancel, and may take longer to answer than a command that was told to end has.
 func TestInterruptedRunWaitsForTheAnswer(t *testing.T) {
 	t.Parallel()
 	for answer, want := range map[string]string{"y\n": "cancelled", "n\n": "the job goes on"} {
-		master, slave := pseudoTerminal(t)
-		var out, errs told
-		cmd := exec.Command("grid", "run", "--name", "thinker", "--", "sh", "-c", "echo begun; sleep 60")
-		cmd.Env = append(os.Environ(), "HOME="+testbed.Home(t))
-		cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, &out, &errs
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		defer cmd.Process.Kill()
-		out.wait(t, "begun")
+		var errs told
+		cmd, master := thinker(t, &errs)
 		if err := cmd.Process.Signal(os.Interrupt); err != nil {
 			t.Fatal(err)
 		}
@@ -102,24 +110,14 @@ func TestInterruptedRunWaitsForTheAnswer(t *testing.T) {
 // TestRunInterruptedTwice: a second Ctrl-C at the question of an interrupted grid run is a no, and how to go on is said.
 func TestRunInterruptedTwice(t *testing.T) {
 	t.Parallel()
-	_, slave := pseudoTerminal(t)
-	var out, errs told
-	cmd := exec.Command("grid", "run", "--name", "thinker", "--", "sh", "-c", "echo begun; sleep 60")
-	cmd.Env = append(os.Environ(), "HOME="+testbed.Home(t))
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, &out, &errs
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer cmd.Process.Kill()
-	for _, said := range []struct {
-		in   *told
-		text string
-	}{{&out, "begun"}, {&errs, "(thinker)? [y/N]"}} {
-		said.in.wait(t, said.text)
+	var errs told
+	cmd, _ := thinker(t, &errs)
+	for range 2 {
 		time.Sleep(200 * time.Millisecond) // two signals of one moment are one
 		if err := cmd.Process.Signal(os.Interrupt); err != nil {
 			t.Fatal(err)
 		}
+		errs.wait(t, "(thinker)? [y/N]")
 	}
 	_ = cmd.Wait() // its exit code is judged
 	if code := cmd.ProcessState.ExitCode(); code != 130 || !errs.has("\ngrid: interrupted; the job goes on: grid watch ") {
