@@ -52,12 +52,12 @@ func preemptQOS(text, cluster string) map[string]batch.PreemptQOS {
 		if mode == "" || strings.EqualFold(mode, "cluster") {
 			mode = cluster
 		}
-		grace, _ := duration(f[4])
-		all[f[0]] = batch.PreemptQOS{Priority: atoi(f[1]), Over: list(f[2]), Mode: preemptMode(mode), GraceTime: max(0, grace).Truncate(time.Second)}
-		if q := all[f[0]]; q.Mode == batch.PreemptSuspend { // it goes by partitions
-			q.Mode = ""
-			all[f[0]] = q
+		how := preemptMode(mode)
+		if how == batch.PreemptSuspend { // it goes by partitions
+			how = ""
 		}
+		grace, _ := duration(f[4])
+		all[f[0]] = batch.PreemptQOS{Priority: atoi(f[1]), Over: list(f[2]), Mode: how, GraceTime: max(0, grace).Truncate(time.Second)}
 	}
 	return all
 }

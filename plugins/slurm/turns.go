@@ -31,7 +31,7 @@ func (c *cluster) takeTurns(state *batch.State, said map[string]*entry) {
 	if len(most) == 0 {
 		return
 	}
-	has, all := take(state, said, most)
+	has, all := setTakes(state, said, most)
 	later, enough := c.keptLicences(state.Now), map[string]bool{}
 	for _, what := range slices.Sorted(maps.Keys(most)) {
 		n := most[what]
@@ -54,8 +54,8 @@ func (c *cluster) takeTurns(state *batch.State, said map[string]*entry) {
 	}
 }
 
-// take notes what of what may be short each job takes, and returns how much those have that run, and how much all would.
-func take(state *batch.State, said map[string]*entry, most map[string]int) (has, all map[string]int) {
+// setTakes notes what each job takes of what may be short, and returns how much those have that run, and how much all would.
+func setTakes(state *batch.State, said map[string]*entry, most map[string]int) (has, all map[string]int) {
 	has, all = map[string]int{}, map[string]int{}
 	for i := range state.Jobs {
 		j := &state.Jobs[i]
