@@ -1,6 +1,7 @@
 package plugins
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -55,7 +56,10 @@ type Error struct {
 // Error implements error: "op endpoint: what it said (hint)".
 func (e *Error) Error() string {
 	msg := e.Said
-	if msg == "" && e.Err != nil {
+	switch {
+	case errors.Is(e.Err, context.Canceled):
+		msg = "interrupted" // the server is not to blame, nor the address that was asked
+	case msg == "" && e.Err != nil:
 		msg = e.Err.Error()
 	}
 	if msg == "" {

@@ -96,8 +96,8 @@ func TestErrors(t *testing.T) {
 	for want, e := range map[string]*Error{
 		"submit ce.example.org: no room":   {Kind: Refused, Op: "submit", Endpoint: "ce.example.org", Said: "no room"},
 		"submit ce: no room (try another)": {Kind: Refused, Op: "submit", Endpoint: "ce", Said: "no room", Hint: "try another"},
-		"ask ce: context canceled":         {Kind: Unavailable, Op: "ask", Endpoint: "ce", Err: context.Canceled},
-		"ask ce: its words":                {Kind: Unavailable, Op: "ask", Endpoint: "ce", Said: "its words", Err: context.Canceled},
+		"ask ce: interrupted":              {Kind: Unavailable, Op: "ask", Endpoint: "ce", Err: context.Canceled},
+		"ask ce: its words":                {Kind: Unavailable, Op: "ask", Endpoint: "ce", Said: "its words", Err: errors.New("a cause")},
 		"ask ce: unavailable":              {Kind: Unavailable, Op: "ask", Endpoint: "ce"},
 		"ask ce: uncertain":                {Kind: Uncertain, Op: "ask", Endpoint: "ce"},
 		"ask ce: credential":               {Kind: Credential, Op: "ask", Endpoint: "ce"},

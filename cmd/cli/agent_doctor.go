@@ -39,7 +39,7 @@ func runAgentDoctor(ctx context.Context, d *deps, f agentRunOptions) error {
 	}
 	defer end()
 	ag.Log = slog.New(slog.DiscardHandler)
-	l := &checklist{d: d}
+	l := &checklist{d: d, over: ctx.Err}
 	say := l.try
 	began := time.Now()
 	state, err := ag.Reader.Queue(ctx)
@@ -137,5 +137,8 @@ func tryReservation(ctx context.Context, d *deps, r plugins.Reserver, nodes []ba
 	if err := r.Reserve(ctx, "gras_doctor", k); err != nil {
 		return err
 	}
+	// Whoever is interrupted leaves none behind either.
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	defer stop()
 	return r.Release(ctx, "gras_doctor")
 }

@@ -117,7 +117,7 @@ func catJob(ctx context.Context, d *deps, s *session, o *jobs.Outcome, name stri
 		},
 	})
 	if errors.Is(err, context.Canceled) {
-		return interrupted{}
+		return interrupted{"interrupted; the job goes on: grid cat -f " + o.ID}
 	}
 	return err
 }

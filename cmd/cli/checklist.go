@@ -8,6 +8,7 @@ import (
 // checklist is what a doctor has looked at. It is told as it goes, or at the end in one document.
 type checklist struct {
 	d    *deps
+	over func() error // is an error when a signal came: what fails from then on was not looked at
 	done []checkedLine
 }
 
@@ -25,6 +26,9 @@ type checklistDocument struct {
 
 // say notes whether something is as it should be.
 func (l *checklist) say(ok bool, format string, args ...any) {
+	if !ok && l.over() != nil {
+		return
+	}
 	line := checkedLine{ok, fmt.Sprintf(format, args...)}
 	l.done = append(l.done, line)
 	if l.d.json {
@@ -51,8 +55,11 @@ func (l *checklist) failed() bool {
 	return slices.ContainsFunc(l.done, func(line checkedLine) bool { return !line.OK })
 }
 
-// end prints the document, and is the error where anything is wrong.
+// end prints the document, and is the error where anything is wrong. There is none of a look that was interrupted.
 func (l *checklist) end(verb string) error {
+	if err := l.over(); err != nil {
+		return err
+	}
 	doc := checklistDocument{OK: !l.failed(), Checks: l.done}
 	if l.d.json {
 		if err := printJSON(l.d, verb, doc); err != nil {

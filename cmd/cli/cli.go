@@ -72,10 +72,7 @@ func Main(ctx context.Context, env Env, args []string) int {
 		err = out.lost()
 	}
 	code := exitCode(ctx, err)
-	if untold(ctx, err) && code == interruption(ctx) {
-		err = interrupted{"interrupted"}
-	}
-	if err = remedied(err); err != nil {
+	if err = remedied(inWords(ctx, err, code)); err != nil {
 		failedJSON(a, err, code)
 	}
 	if err != nil && !errors.Is(err, errReported) {

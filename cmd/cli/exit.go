@@ -96,11 +96,11 @@ func codeOf(ctx context.Context, err error) int {
 	if e, ok := errors.AsType[*exitError](err); ok {
 		return e.code
 	}
+	if _, ok := errors.AsType[*jobs.UnrecordedError](err); ok || jobs.IsUncertain(err) {
+		return exitUncertain
+	}
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		return interruption(ctx)
-	}
-	if _, ok := errors.AsType[*jobs.UnrecordedError](err); ok {
-		return exitUncertain
 	}
 	if _, ok := errors.AsType[*classad.Diagnostic](err); ok {
 		return exitUsage
@@ -111,13 +111,8 @@ func codeOf(ctx context.Context, err error) int {
 	if f := (*credential.Set)(nil).Explain("", err); f != nil && f.Refused() {
 		return exitCredential
 	}
-	if e, ok := errors.AsType[*plugins.Error](err); ok {
-		switch e.Kind {
-		case plugins.Credential:
-			return exitCredential
-		case plugins.Uncertain:
-			return exitUncertain
-		}
+	if e, ok := errors.AsType[*plugins.Error](err); ok && e.Kind == plugins.Credential {
+		return exitCredential
 	}
 	return exitFailed
 }

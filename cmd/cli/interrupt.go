@@ -10,6 +10,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"gridbroker/jobs"
 )
 
 // grace is how long a command may take to end after it was told to. What is
@@ -44,6 +46,19 @@ func untold(ctx context.Context, err error) bool {
 	}
 	_, told := errors.AsType[interrupted](err)
 	return !told && (errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(ctx)))
+}
+
+// inWords is an error as it is told: of one that is nothing but a signal, what that means for what was asked for.
+func inWords(ctx context.Context, err error, code int) error {
+	switch {
+	case !untold(ctx, err):
+		return err
+	case code == interruption(ctx):
+		return interrupted{"interrupted"}
+	case jobs.IsUncertain(err) && !errors.Is(err, errReported):
+		return interrupted{"interrupted before the answer came: it is not known whether what was asked for was done"}
+	}
+	return err
 }
 
 // Signals gives a context that SIGINT, SIGTERM and SIGHUP end; nohup(1) keeps the last

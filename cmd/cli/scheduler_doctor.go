@@ -34,9 +34,9 @@ func runSchedulerDoctor(ctx context.Context, d *deps, file string) error {
 		return err
 	}
 	defer store.Close()
+	l := &checklist{d: d, over: ctx.Err}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	l := &checklist{d: d}
 	say := l.say
 	if err := store.Check(ctx); err != nil {
 		say(false, "database: %v", err)
