@@ -17,7 +17,8 @@ import (
 )
 
 // OpenCopy opens a copy of DIR/jobs.db that is thrown away when it is closed: what
-// is recorded can be read where nothing can be written, as on a full disk.
+// is recorded can be read where nothing can be written, as on a full disk. Where
+// there is no such file nothing is recorded, and the copy is empty.
 func OpenCopy(dir string, now func() time.Time) (*SQLite, error) {
 	var failed error
 	for _, at := range []string{os.TempDir(), "/dev/shm"} {
@@ -25,7 +26,7 @@ func OpenCopy(dir string, now func() time.Time) (*SQLite, error) {
 		temp, err := os.MkdirTemp(at, fmt.Sprintf("%s%d-*", copies, os.Getpid()))
 		if err == nil {
 			var s *SQLite
-			if err = copyRecords(dir, temp); err == nil {
+			if err = copyRecords(dir, temp); err == nil || errors.Is(err, fs.ErrNotExist) {
 				s, err = openFile(temp, now)
 			}
 			if err == nil {

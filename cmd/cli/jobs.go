@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -42,6 +43,10 @@ func openRecordsCopy(d *deps, c config, why error) (*jobs.SQLite, error) {
 	store, err := jobs.OpenCopy(stateDir(d, c), d.env.Now)
 	if err != nil {
 		return nil, fmt.Errorf("%w (%w)", why, err)
+	}
+	if _, err := os.Stat(filepath.Join(stateDir(d, c), "jobs.db")); errors.Is(err, fs.ErrNotExist) {
+		sayErr(d, "%s: there are none in this one", why)
+		return store, nil
 	}
 	sayErr(d, "%s: what is recorded is taken as it is: no state is asked for, and nothing is recorded", why)
 	return store, nil

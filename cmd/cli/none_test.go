@@ -1,8 +1,11 @@
 package cli_test
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -25,5 +28,31 @@ func TestNoJobsAtATerminal(t *testing.T) {
 				t.Errorf("%s, at a terminal %v: %d %q %q", verb, terminal, code, out.String(), errs.String())
 			}
 		}
+	}
+}
+
+// Where no records are and none can be made, as in a container with a read-only home, verbs that read them say that there are no
+// jobs, and where they looked. A verb that would record something fails.
+func TestNoRecordsWhereNothingCanBeWritten(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	const state = "/sys/grid-none" // nobody makes a directory there, root included
+	if err := os.Mkdir(state, 0o700); !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS) {
+		t.Skip("it takes a Linux with /sys")
+	}
+	for _, c := range []struct{ args, out, errs string }{
+		{"list", "", "there are none in this one\ngrid: no jobs\n"},
+		{"list --json --jq .jobs|length", "0\n", "there are none in this one\n"},
+		{"status", "", "grid: no jobs that have not ended; grid list shows all\n"},
+		{"store check", "0 records are well\n", "there are none in this one\n"},
+	} {
+		code, out, errs := oneShotWith(t, dir, all.Backends(), append([]string{"--state-dir", state}, strings.Fields(c.args)...)...)
+		if code != 0 || out != c.out || !strings.HasSuffix(errs, c.errs) || !strings.Contains(errs, state) {
+			t.Errorf("%s: code %d, %q %q", c.args, code, out, errs)
+		}
+	}
+	code, _, errs := oneShotWith(t, dir, all.Backends(), "--state-dir", state, "run", "--", "true")
+	if code != 125 || !strings.Contains(errs, "--state-dir") {
+		t.Errorf("run: code %d, %q", code, errs)
 	}
 }
