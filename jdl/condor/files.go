@@ -57,12 +57,24 @@ func (r *reader) files() {
 		}
 	}
 	oneOf(r, r.get("notification"), "notification", "NEVER", "ALWAYS", "COMPLETE", "ERROR")
-	oneOf(r, r.get("when_to_transfer_output", "whentotransferoutput"), "when_to_transfer_output", "ON_EXIT", "ON_EXIT_OR_EVICT", "ON_SUCCESS", "NEVER")
-	s := r.get("should_transfer_files", "shouldtransferfiles")
-	if oneOf(r, s, "should_transfer_files", "YES", "NO", "IF_NEEDED", "TRUE", "FALSE"); !yes(s, true) {
-		r.tell(r.b.Pos, "should_transfer_files = %s: elsewhere the files of this machine are not there: name what the job needs in transfer_input_files", s)
-	}
+	r.transfer()
 	r.outputs()
+}
+
+// transfer reads whether and when files are brought, which must not contradict each other.
+func (r *reader) transfer() {
+	when := r.get("when_to_transfer_output", "whentotransferoutput")
+	oneOf(r, when, "when_to_transfer_output", "ON_EXIT", "ON_EXIT_OR_EVICT", "ON_SUCCESS", "NEVER")
+	at := r.b.Pos
+	should := r.get("should_transfer_files", "shouldtransferfiles")
+	oneOf(r, should, "should_transfer_files", "YES", "NO", "IF_NEEDED", "TRUE", "FALSE", "ALWAYS", "NEVER")
+	brings := yes(should, true)
+	if when != "" && !brings || classad.EqualFold(when, "ON_EXIT_OR_EVICT") && classad.EqualFold(should, "IF_NEEDED") {
+		r.fail(at, "when_to_transfer_output = %s contradicts should_transfer_files = %s, and condor_submit takes no such job", when, should)
+	}
+	if !brings {
+		r.tell(r.b.Pos, "should_transfer_files = %s: elsewhere the files of this machine are not there: name what the job needs in transfer_input_files", should)
+	}
 }
 
 // oneOf refuses words that HTCondor does not know.
