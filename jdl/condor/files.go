@@ -57,12 +57,12 @@ func (r *reader) files() {
 		}
 	}
 	oneOf(r, r.get("notification"), "notification", "NEVER", "ALWAYS", "COMPLETE", "ERROR")
-	r.transfer()
+	transfer(r)
 	r.outputs()
 }
 
 // transfer reads whether and when files are brought, which must not contradict each other.
-func (r *reader) transfer() {
+func transfer(r *reader) {
 	when := r.get("when_to_transfer_output", "whentotransferoutput")
 	oneOf(r, when, "when_to_transfer_output", "ON_EXIT", "ON_EXIT_OR_EVICT", "ON_SUCCESS", "NEVER")
 	at := r.b.Pos
