@@ -57,6 +57,7 @@ type dagFile struct {
 	dir, prefix string // of a SPLICE
 	place       *jdl.Nearby
 	nodes       []*dagNode
+	first, last []*dagNode // of a SPLICE or SUBDAG: what waits for none of it, and for what none of it waits
 	byName      map[string]*dagNode
 	splices     map[string]*dagFile
 	entries     pins

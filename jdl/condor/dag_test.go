@@ -42,6 +42,8 @@ func readDAG(t *testing.T, src string) (*jdl.JobSet, []string, error) {
 		"deep.dag":   "JOB M sub/b.sub\nSCRIPT PRE M p\nSCRIPT POST M p\n",
 		"skips.dag":  "JOB X a.sub\nSCRIPT PRE X p\nPRE_SKIP X 2\n",
 		"begun.dag":  "JOB X a.sub DONE\nJOB Y a.sub\nPARENT X CHILD Y\n",
+		"part.dag":   "JOB X a.sub DONE\nJOB Y a.sub\nJOB Z a.sub DONE\nJOB W a.sub\nPARENT X CHILD Y\nPARENT Y CHILD Z\n",
+		"over.dag":   "JOB X a.sub DONE\nSCRIPT POST X p\n",
 		"nest.dag":   "SPLICE T in.dag\nJOB Z a.sub\nPARENT Z CHILD T\n",
 		"self.dag":   "JOB A a.sub\nSPLICE S self.dag\n",
 		"none.dag":   "# nothing\n",

@@ -193,25 +193,10 @@ func (d *dagReader) inner(word string, words []string, line int) {
 		n.noop, n.done = n.noop || all.noop, n.done || all.done
 	}
 	f.nodes = slices.Clone(d.all[before:])
+	f.settle(all.done)
 	if word == "SUBDAG" && d.err == nil {
 		f.whole = &dagNode{name: d.prefix + words[0], line: d.outerLine(line), dir: f.dir, done: all.done}
 		d.subdags = append(d.subdags, f)
 		d.tell(line, "the nodes of SUBDAG %s are read now and are nodes of this DAG", words[0])
 	}
-}
-
-// ends are the nodes of a splice that wait for none of it, or for which none of it waits.
-func (f *dagFile) ends(last bool) (list []*dagNode) {
-	awaited := map[*dagNode]bool{}
-	for _, n := range f.nodes {
-		for _, p := range n.parents {
-			awaited[p] = true
-		}
-	}
-	for _, n := range f.nodes {
-		if last && !awaited[n] || !last && len(n.parents) == 0 {
-			list = append(list, n)
-		}
-	}
-	return list
 }

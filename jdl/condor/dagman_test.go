@@ -219,7 +219,13 @@ func TestDAGsInDAGs(t *testing.T) {
 		"SUBDAG EXTERNAL D s.dag DIR sub\nJOB A a.sub\nPARENT D CHILD A":                                       "D+X.0[] D+X.1[] A[D+X.0 D+X.1]",
 		abc + "JOB N no.sub NOOP\nJOB M no.sub NOOP\nPARENT A B CHILD N\nPARENT N CHILD M\nPARENT M N CHILD C": "A[] B[] C[A B]",
 		abc + "JOB N no.sub NOOP DONE\nPARENT A B CHILD N\nPARENT N CHILD C":                                   "A[] B[] C[]",
-		"SUBDAG EXTERNAL D in.dag NOOP\nJOB A a.sub\nJOB B a.sub\nPARENT A CHILD D\nPARENT D CHILD B":          "A[] B[A]",
+		// Each PARENT counts, of a splice too.
+		"JOB A a.sub\nJOB B a.sub\nJOB C a.sub\nSPLICE S in.dag\nPARENT A CHILD S\nPARENT B CHILD S\nPARENT S CHILD C": "A[] B[] C[S+Y] S+X[A B] S+Y[S+X]",
+		// A SUBDAG's turn is awaited by what stands behind DONE nodes of it, and all of it by what comes after; a splice is a part of the DAG.
+		"JOB A a.sub\nJOB B a.sub\nSUBDAG EXTERNAL D part.dag\nPARENT A CHILD D\nPARENT D CHILD B":    "A[] B[D+Y D+W] D+Y[A] D+W[A]",
+		"JOB A a.sub\nJOB B a.sub\nSUBDAG EXTERNAL D over.dag\nPARENT A CHILD D\nPARENT D CHILD B":    "A[] B[A]",
+		"JOB A a.sub\nJOB B a.sub\nSPLICE D part.dag\nPARENT A CHILD D\nPARENT D CHILD B":             "A[] B[D+W] D+Y[] D+W[A]",
+		"SUBDAG EXTERNAL D in.dag NOOP\nJOB A a.sub\nJOB B a.sub\nPARENT A CHILD D\nPARENT D CHILD B": "A[] B[A]",
 	} {
 		set, _, err := readDAG(t, text)
 		if err != nil {
