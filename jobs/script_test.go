@@ -98,13 +98,13 @@ func TestScriptsDecide(t *testing.T) {
 		reason     string
 		childState plugins.State
 	}{
-		"all well":           {[]int{0}, "echo pre $@ >> log", "echo post $@ >> log", "", plugins.Done, false, "pre A 0|post A 0 0", 2, "", plugins.Done},
+		"all well":           {[]int{0}, "echo pre $@ >> log", "echo post $@ >> log", "", plugins.Done, false, "pre A 0|post A 0 0 0", 2, "", plugins.Done},
 		"the job failed":     {[]int{3}, "echo pre >> log", "echo post $2 $3 >> log; exit $3", "", plugins.Failed, true, "pre|post 0 3", 1, "the PostScript ended with exit code 3", plugins.Failed},
 		"made good":          {[]int{3}, "exit 0", "echo post $3 >> log", "", plugins.Done, false, "post 3", 2, "ended with exit code 3, and its PostScript found all well", plugins.Done},
 		"the script fails":   {[]int{0}, "exit 0", "echo found nothing; exit 9", "", plugins.Failed, true, "", 1, "the PostScript ended with exit code 9: found nothing", plugins.Failed},
 		"pre fails":          {nil, "echo no disk >&2; exit 2", "echo post >> log", "", plugins.Failed, true, "", 0, "the PreScript ended with exit code 2: no disk", plugins.Failed},
 		"pre skips":          {nil, "exit 7", "echo post >> log", "", plugins.Done, false, "", 1, "the job is left out", plugins.Done},
-		"tried again":        {[]int{3, 3, 0}, "echo pre $2 >> log", "echo post $2 >> log; exit $3", "RetryCount = 2; RetryOnExit = true;", plugins.Done, false, "pre 0|post 0|pre 1|post 1|pre 2|post 2", 4, "", plugins.Done},
+		"tried again":        {[]int{3, 3, 0}, "echo pre $2 >> log", "echo post $2 of $4 >> log; exit $3", "RetryCount = 2; RetryOnExit = true;", plugins.Done, false, "pre 0|post 0 of 2|pre 1|post 1 of 2|pre 2|post 2 of 2", 4, "", plugins.Done},
 		"not for that code":  {[]int{0, 0}, "exit 0", "echo post >> log; exit 4", "RetryCount = 2; RetryOnExit = { 1, 2 };", plugins.Failed, true, "post", 1, "exit code 4", plugins.Failed},
 		"pre is tried again": {nil, "echo pre $2 >> log; test $2 = 1", "exit 0", "RetryCount = 2; RetryOnExit = true;", plugins.Done, false, "pre 0|pre 1", 2, "", plugins.Done},
 		"no such program":    {nil, "exit 0\n#", "", "", plugins.Done, false, "", 2, "", plugins.Done},
@@ -112,7 +112,7 @@ func TestScriptsDecide(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScriptRig(t, c.exits...)
-			pre, post := s.script(t, "pre.sh", c.pre, "$JOB", "$RETRY"), s.script(t, "post.sh", c.post, "$JOB", "$RETRY", "$RETURN")
+			pre, post := s.script(t, "pre.sh", c.pre, "$JOB", "$RETRY"), s.script(t, "post.sh", c.post, "$JOB", "$RETRY", "$RETURN", "$MAX_RETRIES")
 			pre.Skip = 7
 			rs := s.run(t, scriptNode(t, "A", pre, post, c.more), scriptNode(t, "B", nil, nil, "", "A"))
 			o := rs[0]
@@ -148,7 +148,7 @@ func TestScriptDefers(t *testing.T) {
 // TestScriptsWithoutJob: a node of scripts alone, with several of what their arguments stand for, its environment and its log.
 func TestScriptsWithoutJob(t *testing.T) {
 	s := newScriptRig(t, 1)
-	post := s.script(t, "post.sh", "echo $@ $WHO; echo wrong >&2", "$JOB", "x=$JOB", "$DAG_STATUS", "$FAILED_COUNT", "$NODE_COUNT", "$RETURN", "$PRE_SCRIPT_RETURN", "$SUCCESS", "$OTHER")
+	post := s.script(t, "post.sh", "echo $@ $WHO; echo wrong >&2", "$JOB", "x=$JOB", "$DAG_STATUS", "$FAILED_COUNT", "$NODE_COUNT", "$RETURN", "$PRE_SCRIPT_RETURN", "$SUCCESS", "$OTHER", "$MAX_RETRIES")
 	post.Env, post.Log, post.LogErr = []jdl.EnvVar{{Name: "WHO", Value: "me"}}, filepath.Join(s.dir, "log"), true
 	last := scriptNode(t, "L", nil, post, "NoJob = true; FinalNode = true;", "A", "B")
 	rs := s.run(t, scriptNode(t, "A", nil, nil, "RetryCount = 0;"), scriptNode(t, "B", nil, nil, "", "A"), last)
@@ -159,8 +159,8 @@ func TestScriptsWithoutJob(t *testing.T) {
 		t.Errorf("log: %s", got)
 	}
 	post.LogOut = true
-	s.run(t, scriptNode(t, "A", nil, nil, "RetryCount = 0;"), scriptNode(t, "L", nil, post, "NoJob = true; FinalNode = true;", "A"))
-	if got := s.said(t, "log"); !strings.Contains(got, "L x=$JOB 0 0 2 0 -1 True $OTHER me") {
+	s.run(t, scriptNode(t, "A", nil, nil, "RetryCount = 0;"), scriptNode(t, "L", nil, post, "NoJob = true; FinalNode = true; RetryCount = 3;", "A"))
+	if got := s.said(t, "log"); !strings.Contains(got, "L x=$JOB 0 0 2 0 -1 True $OTHER 0 me") {
 		t.Errorf("log: %s", got)
 	}
 }

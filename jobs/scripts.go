@@ -203,6 +203,9 @@ func (f *following) meaning(o *Outcome) func(arg string) string {
 			if err != nil {
 				return arg
 			}
+			if !job.RetryAnyExit && len(job.RetryOnExit) == 0 { // a site's fault alone brings another try
+				return "0"
+			}
 			return strconv.Itoa(job.RetryCount)
 		case "$DAGID":
 			return o.Parent
