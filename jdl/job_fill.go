@@ -349,7 +349,8 @@ func IsName(s string) bool {
 	return s != ""
 }
 
-// warnDOS tells of a program whose first line ends as those of DOS do: no node has an interpreter of that name.
+// warnDOS tells of a program whose first line ends as those of DOS do: no node has an interpreter of that name; and of one with a mark of
+// an editor before it.
 func warnDOS(r *jobReader, attr string, f InputFile) {
 	if r.cfg.stored || f.IsURL() || f.Text != "" {
 		return
@@ -368,6 +369,10 @@ func warnDOS(r *jobReader, attr string, f InputFile) {
 	first, _, whole := strings.Cut(string(begin), "\n")
 	if whole && strings.HasPrefix(first, "#!") && strings.HasSuffix(first, "\r") {
 		r.warn(r.pos(attr), "dos-lines", `sed -i 's/\r$//' `+f.Name, "%s: %s has DOS line breaks: no node has an interpreter called %q", attr, f.Name, path.Base(strings.TrimPrefix(first, "#!")))
+		return
+	}
+	if strings.HasPrefix(first, "\ufeff#!") {
+		r.warn(r.pos(attr), "byte-order-mark", "save it as UTF-8 without one", "%s: %s begins with a byte order mark: a node sees no #! and runs it by no interpreter", attr, f.Name)
 		return
 	}
 	r.cfg.tally.unix[name] = true

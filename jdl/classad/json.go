@@ -140,6 +140,10 @@ func ParseAdJSON(file string, src []byte) (*Ad, error) {
 func ReadJSON(file string, src []byte) ([]*Ad, error) {
 	r := jsonReader{file: file, dec: json.NewDecoder(bytes.NewReader(src)), place: Places{Src: string(src)}}
 	r.dec.UseNumber()
+	if at := notUTF8(src); at >= 0 { // the decoder would put another character in its place
+		d := &Diagnostic{Severity: Fatal, File: file, Pos: r.place.At(at), Code: "json", Msg: "the text is not UTF-8, as JSON is", Hint: "save it as UTF-8"}
+		return nil, d.ShowLine(r.place.Src)
+	}
 	e, err := r.value(0)
 	if err != nil {
 		return nil, err
@@ -160,6 +164,21 @@ func ReadJSON(file string, src []byte) ([]*Ad, error) {
 		ads = append(ads, ad)
 	}
 	return ads, nil
+}
+
+// notUTF8 is where a text is no UTF-8; -1: nowhere.
+func notUTF8(src []byte) int {
+	if utf8.Valid(src) {
+		return -1
+	}
+	at := 0
+	for {
+		r, n := utf8.DecodeRune(src[at:])
+		if r == utf8.RuneError && n == 1 {
+			return at
+		}
+		at += n
+	}
 }
 
 type jsonReader struct {

@@ -31,13 +31,16 @@ const (
 	Sbatch Format = "sbatch"
 )
 
+// byteOrderMark is what some editors put before a text.
+const byteOrderMark = "\xef\xbb\xbf"
+
 // Detect tells the language of a description by its first character that is
 // not blank: "<" is ADL, "&", "+(", "|" or "(" xRSL, "{" or "[{" JSON; of the
 // others a script with options for sbatch is Slurm's, a text that begins with a
 // statement of DAGMan a DAG, one with a queue statement HTCondor's, the rest JDL.
 func Detect(src []byte) Format {
 	const blanks = " \t\r\n\v\f"
-	src = bytes.TrimLeft(bytes.TrimPrefix(src, []byte("\xef\xbb\xbf")), blanks)
+	src = bytes.TrimLeft(bytes.TrimPrefix(src, []byte(byteOrderMark)), blanks)
 	if len(src) == 0 {
 		return JDL
 	}
@@ -84,6 +87,9 @@ func ParseJobs(file string, src []byte, opts ...jdl.Option) (*jdl.JobSet, error)
 func ParseJobsAs(f Format, file string, src []byte, opts ...jdl.Option) (*jdl.JobSet, error) {
 	if f == JDL {
 		return jdl.ParseJobs(file, src, opts...)
+	}
+	if f == XRSL || f == JSON { // the others look for it themselves
+		src = bytes.TrimPrefix(src, []byte(byteOrderMark))
 	}
 	var warnings []*classad.Diagnostic
 	ads, err := records(f, file, src, jdl.NewNearby(file, opts...), func(d *classad.Diagnostic) { warnings = append(warnings, d) })

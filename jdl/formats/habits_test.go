@@ -154,3 +154,27 @@ func TestNoInputData(t *testing.T) {
 		}
 	}
 }
+
+// TestMarksOfEditors: the byte order mark that an editor puts before a text is no part of it, but of a script, which no node
+// could run then.
+func TestMarksOfEditors(t *testing.T) {
+	for name, src := range map[string]string{"jdl": `Executable = "/bin/echo";`, "xrsl": "&(executable=/bin/echo)", "json": `{"Executable": "/bin/echo"}`,
+		"sub": "executable = /bin/echo\nqueue\n", "adl": `<ActivityDescription xmlns="http://www.eu-emi.eu/es/2010/12/adl"><Application><Executable><Path>/bin/echo</Path></Executable></Application></ActivityDescription>`} {
+		set, _, err := read(t, "x."+name, "\ufeff"+src, nil)
+		if err != nil || len(set.Jobs) != 1 || !strings.HasSuffix(set.Jobs[0].Executable, "echo") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	_, _, err := read(t, "x.sh", "\ufeff#!/bin/sh\n#SBATCH -n 1\n", nil)
+	if err == nil || !strings.Contains(err.Error(), "x.sh:1:1: the script begins with a byte order mark") {
+		t.Error(err)
+	}
+}
+
+// TestJSONInAnotherAlphabet: JSON that is not UTF-8 is refused where it begins to be, and no other character is put in its place.
+func TestJSONInAnotherAlphabet(t *testing.T) {
+	_, _, err := read(t, "x.json", "{\"Executable\": \"/bin/echo\",\n \"Arguments\": \"caf\xe9\"}", nil)
+	if err == nil || !strings.Contains(err.Error(), "x.json:2:19: the text is not UTF-8") {
+		t.Error(err)
+	}
+}

@@ -29,6 +29,9 @@ func Read(file string, src []byte, warn func(*classad.Diagnostic)) ([]*classad.A
 	if bad, ok := errors.AsType[*optionError](err); ok {
 		return nil, r.diagnostic(classad.Fatal, bad.pos, "%s", bad.msg).ShowLine(r.src)
 	}
+	if strings.HasPrefix(r.src, "\ufeff") {
+		return nil, r.diagnostic(classad.Fatal, classad.Pos{Line: 1, Col: 1}, "the script begins with a byte order mark, with which sbatch and nodes take it for no script: LC_ALL=C sed -i '1s/^...//' %s", file)
+	}
 	if at := strings.Index(r.src, "\r\n"); at >= 0 {
 		pos := classad.Pos{Line: 1 + strings.Count(r.src[:at], "\n"), Col: 1}
 		return nil, r.diagnostic(classad.Fatal, pos, "the script has DOS line breaks, which sbatch refuses and shells take for part of words: sed -i 's/\\r$//' %s", file).ShowLine(r.src)

@@ -57,34 +57,43 @@ const (
 	mostValuesEver = 2_000_000 // of a text
 )
 
-// parseXRSL parses one request "&(...)(...)" or several "+(&...)(&...)".
+// parseXRSL parses one request "&(...)(...)" or several "+(&...)(&...)", of which one may be several itself.
 func parseXRSL(file, src string, warn func(*classad.Diagnostic)) ([][]xrslRelation, error) {
 	p := &xrslParser{file: file, src: src, place: classad.Places{Src: src}, warn: warn}
 	if i := strings.IndexByte(src, 0); i >= 0 {
 		p.fail(i, "", "NUL byte in the text")
 		return nil, p.err
 	}
-	p.skip()
-	var jobs [][]xrslRelation
-	switch {
-	case p.take('+'):
-		for p.skip(); p.err == nil && p.take('('); p.skip() {
-			p.skip()
-			jobs = append(jobs, p.request())
-			p.skip()
-			p.expect(')', "at the end of a request")
-		}
-	default:
-		jobs = append(jobs, p.request())
-	}
+	jobs := p.requests(nil)
 	p.skip()
 	if p.err == nil && p.at < len(p.src) {
-		p.fail(p.at, "", "unexpected %s", p.found())
+		hint := ""
+		if p.peek('#') {
+			hint = "comments are (* like this *)"
+		}
+		p.fail(p.at, hint, "unexpected %s", p.found())
 	}
 	if p.err == nil && len(jobs) == 0 {
 		p.fail(p.at, "", "no request")
 	}
 	return jobs, p.err
+}
+
+// requests adds one request, or those of a list.
+func (p *xrslParser) requests(jobs [][]xrslRelation) [][]xrslRelation {
+	if p.skip(); !p.take('+') {
+		return append(jobs, p.request())
+	}
+	if p.depth++; p.depth > xrslDepth {
+		p.fail(p.at, "", "parentheses are nested too deeply")
+	}
+	for p.skip(); p.err == nil && p.take('('); p.skip() {
+		jobs = p.requests(jobs)
+		p.skip()
+		p.expect(')', "at the end of a request")
+	}
+	p.depth--
+	return jobs
 }
 
 // request parses "&" and relations; the "&" may be missing.

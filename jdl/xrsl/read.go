@@ -103,7 +103,7 @@ func (r *xrslReader) fail(pos classad.Pos, format string, args ...any) {
 // xrslRepeatable are attributes that may be given several times.
 var xrslRepeatable = map[string]bool{
 	"runtimeenvironment": true, "notify": true, "cluster": true, "middleware": true, "opsys": true, orRelation: true,
-	"inputfiles": true, "outputfiles": true, "executables": true, "environment": true,
+	"inputfiles": true, "outputfiles": true, "executables": true, "environment": true, "nodeaccess": true,
 }
 
 // xrslBounds are the operators besides = that say what is done, by attribute.

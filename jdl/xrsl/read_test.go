@@ -46,6 +46,7 @@ func TestReadRelations(t *testing.T) {
 		{`(rerun=9)`, []string{"RetryCount = 5"}},
 		{`(exclusiveExecution=yes)`, []string{"WholeNodes = true"}},
 		{`(exclusiveExecution=no)`, []string{"-WholeNodes"}},
+		{`(nodeAccess=inbound)(nodeAccess=outbound)`, []string{"Requirements = other.GlueHostNetworkAdapterInboundIP && other.GlueHostNetworkAdapterOutboundIP"}},
 		{`(queue=long)`, []string{`Queue = "long"`}},
 		{`(queue!=long)`, []string{"-Queue"}},
 		{`(job_name=a)`, []string{`JobName = "a"`}},
@@ -79,7 +80,13 @@ func TestReadSeveral(t *testing.T) {
 	if err != nil || len(ads) != 2 {
 		t.Fatalf("%d %v", len(ads), err)
 	}
+	ads, err = Read("t", []byte(`+(+(&(executable=/bin/a))(+(&(executable=/bin/b))))(&(executable=/bin/c))`), nil)
+	if err != nil || len(ads) != 3 {
+		t.Errorf("requests in requests: %d %v", len(ads), err)
+	}
 	for src, want := range map[string]string{
+		strings.Repeat("+(", 200): "nested too deeply",
+		`&(executable=/a) # so`:   "comments are (* like this *)",
 		`+(&(rsl_substitution=(A x))(executable=/bin/a))(&(executable=/bin/$(A)))`: "the variable A is not defined",
 		`+`:                                       "no request",
 		`+(&(executable=/a))x`:                    "unexpected",
