@@ -92,7 +92,7 @@ const isDue = `done = 0 and due <= $2 and lease_until < $2 and not exists (selec
 // written: this is asked several times a second.
 func (o outbox) claim(ctx context.Context, who string, now time.Time, limit int, but ...string) (list []action, err error) {
 	if own := o.store.scratch; own != nil {
-		err = own.do(&o.store.d, func(handle) error {
+		err = own.write(ctx, func(handle) error {
 			list = own.actions.claim(now.Unix(), now.Add(lease).Unix(), limit)
 			return nil
 		})

@@ -21,9 +21,9 @@ type bell struct {
 
 // wake tells the leader that there is something to take, once the transaction
 // is committed.
-func (h handle) wake() {
-	if h.wait != nil && h.d.driver == "pgx" {
-		h.wait.wake = true
+func (q *statements) wake() {
+	if q.wait != nil && q.d.driver == "pgx" {
+		q.wait.wake = true
 	}
 }
 

@@ -23,7 +23,7 @@ func TestEachElement(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		h := handle{tx: s.scratch.tx, d: &s.d}
+		h := tables(s.scratch.h.statements)
 		d := &wire.Delta{Cluster: "c", Put: []wire.Slot{
 			{ID: 1<<53 - 1, Node: "n\u00e4 \"1\"", CPUs: 3, From: 5, Start: 0.98, Hold: 1e-9},
 			{ID: 2, CPUs: 1, GPUs: 2, Memory: 1 << 40, From: 1, To: 9, Latest: 4, Start: 1, Hold: 0.5, Priority: 2.5, Task: "t"},

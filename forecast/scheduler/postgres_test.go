@@ -81,7 +81,7 @@ func TestHungLeader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := handle{tx: hung, d: &w.store.d}
+	h := tables(&statements{tx: hung, d: &w.store.d, under: withCaller})
 	if err := h.fence(t.Context(), epoch); err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,8 @@ import (
 // scratch is a database that nobody needs afterwards, of one process whose one scheduler leads
 // for ever. What that has in memory anyway, and what would only be shown, is not written.
 type scratch struct {
-	tx *sql.Tx // the one transaction
+	db *sql.DB
+	h  handle // the one transaction
 	// entrusted is whether it was ever given a credential.
 	entrusted bool
 	// broken is why the transaction is half done; nil: it is not.
@@ -39,27 +40,36 @@ func OpenScratch(ctx context.Context, path string, seal *Seal) (*Store, error) {
 	if err = s.Migrate(ctx); err == nil {
 		s.scratch = &scratch{keys: map[string]bool{}, fresh: map[string]*Job{}, ids: map[named]string{}, stands: map[string]*stand{},
 			actions: pending{ofJob: map[string][]*entry{}}, purses: purses{map[string]float64{}, map[string]int64{}}}
-		s.scratch.tx, err = s.db.BeginTx(context.WithoutCancel(ctx), nil) // the end of a context would end it
+		err = s.scratch.begin(ctx, s)
 	}
 	if err != nil {
-		s.scratch = nil
 		return nil, errors.Join(err, s.Close())
 	}
+	s.ways = s.scratch
 	return s, nil
 }
 
-// handle is the transaction.
-func (s *scratch) handle(d *dialect) handle {
-	return handle{tx: s.tx, d: d, scratch: s, bare: !s.entrusted}
+// begin begins the transaction.
+func (s *scratch) begin(ctx context.Context, of *Store) error {
+	tx, err := of.db.BeginTx(context.WithoutCancel(ctx), nil) // the end of a context would end it
+	// each statement would watch its context, at the price of a statement
+	s.db, s.h = of.db, handle{statements: &statements{tx: tx, d: &of.d, under: context.WithoutCancel}, scratch: s, bare: true}
+	return err
 }
 
-// do runs f in the transaction.
-func (s *scratch) do(d *dialect, f func(handle) error) error {
+// write implements transactions.
+func (s *scratch) write(_ context.Context, f func(handle) error) error {
 	if s.broken == nil {
-		s.broken = f(s.handle(d))
+		s.broken = f(s.h)
 	}
 	return s.broken
 }
+
+// read implements transactions.
+func (s *scratch) read(_ context.Context, f func(handle) error) error { return f(s.h) }
+
+// close implements transactions.
+func (s *scratch) close() error { return errors.Join(s.h.tx.Commit(), s.db.Close()) }
 
 // post leaves a message; one with a key that is there already is left out.
 func (s *scratch) post(k kind, key string, body any) {
@@ -85,7 +95,7 @@ func (s *scratch) take(limit int) []message {
 // trust notes that the database is given a credential.
 func (s *scratch) trust() {
 	if s != nil { // which is for one goroutine
-		s.entrusted = true
+		s.entrusted, s.h.bare = true, false
 	}
 }
 

@@ -83,6 +83,7 @@ type Store struct {
 	fresh   arrivals
 	filled  atomic.Int64  // when it was last found that there is no room, in ns of Unix time; 0: never
 	desks   chan struct{} // one for each agent's news that are being taken
+	ways    transactions  // how those of it are run
 	scratch *scratch      // nil: it is one that is needed
 }
 
@@ -97,7 +98,7 @@ func openFile(path string, sync sqlite.Sync, seal *Seal) (*Store, error) {
 
 // ready sets up the connections of a database that is open.
 func ready(s *Store) *Store {
-	s.commit, s.desks = (*sql.Tx).Commit, make(chan struct{}, agents)
+	s.commit, s.desks, s.ways = (*sql.Tx).Commit, make(chan struct{}, agents), lasting{s}
 	s.db.SetMaxOpenConns(connections)
 	s.db.SetMaxIdleConns(connections) // a new one costs PostgreSQL a process, and every statement its preparation
 	s.db.SetConnMaxIdleTime(time.Minute)
@@ -135,10 +136,7 @@ func OpenStore(dsn string, seal *Seal) (*Store, error) {
 // Close closes all connections.
 func (s *Store) Close() error {
 	s.bell.stop()
-	if s.scratch != nil {
-		return errors.Join(s.scratch.tx.Commit(), s.db.Close())
-	}
-	return s.db.Close()
+	return s.ways.close()
 }
 
 // Embedded tells whether the database is a file of this machine.

@@ -15,15 +15,40 @@ import (
 	"gridbroker/durable/sqlite"
 )
 
-// handle is a transaction that speaks the dialect.
+// handle is a transaction of a store.
 type handle struct {
-	tx      *sql.Tx
-	d       *dialect
-	wait    *waiting
+	*statements
 	scratch *scratch // nil: the database is one that is needed
 	// bare: and it was never given a credential.
 	bare bool
 }
+
+// statements is what a transaction says to its database, in the dialect.
+type statements struct {
+	tx   *sql.Tx
+	d    *dialect
+	wait *waiting
+	// under is the context by which a statement is given up, of its caller's.
+	under func(context.Context) context.Context
+}
+
+// withCaller gives statements up with their caller.
+func withCaller(ctx context.Context) context.Context { return ctx }
+
+// tables is a transaction of a store whose parts are all tables.
+func tables(q *statements) handle { return handle{statements: q} }
+
+// transactions are how those of a store are run.
+type transactions interface {
+	// write runs f in one that is committed where f has no error.
+	write(ctx context.Context, f func(handle) error) error
+	// read runs f in one that only reads.
+	read(ctx context.Context, f func(handle) error) error
+	close() error
+}
+
+// lasting are those of a database that is needed: each is one of its own.
+type lasting struct{ *Store }
 
 // waiting is what a transaction writes before it is committed: PostgreSQL is sent
 // all of it at once, since what costs is the way there and back.
@@ -38,53 +63,44 @@ func failed(query string, err error) error {
 	return fmt.Errorf("%.60s: %w", query, err)
 }
 
-func (h handle) exec(ctx context.Context, query string, args ...any) (int64, error) {
-	if err := h.flush(ctx); err != nil {
+func (q *statements) exec(ctx context.Context, query string, args ...any) (int64, error) {
+	if err := q.flush(ctx); err != nil {
 		return 0, err
 	}
-	if h.scratch != nil { // each statement would watch its context, at the price of a statement
-		ctx = context.WithoutCancel(ctx)
-	}
-	res, err := h.tx.ExecContext(ctx, h.d.say(query), args...)
+	res, err := q.tx.ExecContext(q.under(ctx), q.d.say(query), args...)
 	if err != nil {
 		return 0, failed(query, err)
 	}
 	return res.RowsAffected()
 }
 
-func (h handle) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	if err := h.flush(ctx); err != nil {
+func (q *statements) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if err := q.flush(ctx); err != nil {
 		return nil, err
 	}
-	if h.scratch != nil {
-		ctx = context.WithoutCancel(ctx)
-	}
-	return h.tx.QueryContext(ctx, h.d.say(query), args...)
+	return q.tx.QueryContext(q.under(ctx), q.d.say(query), args...)
 }
 
 // write is a statement whose outcome nobody waits for: it is done before the
 // next one that is waited for, or before the transaction is committed, which
 // fails where it has failed.
-func (h handle) write(ctx context.Context, query string, args ...any) error {
-	if h.wait == nil || h.wait.conn == nil {
-		_, err := h.exec(ctx, query, args...)
+func (q *statements) write(ctx context.Context, query string, args ...any) error {
+	if q.wait == nil || q.wait.conn == nil {
+		_, err := q.exec(ctx, query, args...)
 		return err
 	}
-	h.wait.batch.Queue(h.d.say(query), args...)
-	h.wait.queries = append(h.wait.queries, query)
+	q.wait.batch.Queue(q.d.say(query), args...)
+	q.wait.queries = append(q.wait.queries, query)
 	return nil
 }
 
 // writeEach is a write over the elements of a JSON array, {each} in its text; the
 // array is its first argument.
-func (h handle) writeEach(ctx context.Context, query string, list any, args ...any) error {
-	if h.scratch != nil {
-		ctx = context.WithoutCancel(ctx)
-	}
-	if h.d.driver == "sqlite" {
+func (q *statements) writeEach(ctx context.Context, query string, list any, args ...any) error {
+	if q.d.driver == "sqlite" {
 		if v := reflect.ValueOf(list); v.Kind() == reflect.Slice {
-			if r := h.d.perRow(query, v.Type().Elem(), len(args)); r != nil {
-				return r.write(ctx, h.tx, v, args)
+			if r := q.d.perRow(query, v.Type().Elem(), len(args)); r != nil {
+				return r.write(q.under(ctx), q.tx, v, args)
 			}
 		}
 	}
@@ -92,15 +108,15 @@ func (h handle) writeEach(ctx context.Context, query string, list any, args ...a
 	if err != nil {
 		return err
 	}
-	return h.write(ctx, query, append([]any{text}, args...)...)
+	return q.write(ctx, query, append([]any{text}, args...)...)
 }
 
 // flush sends what is to be written.
-func (h handle) flush(ctx context.Context) error {
-	if h.wait == nil || len(h.wait.queries) == 0 {
+func (q *statements) flush(ctx context.Context) error {
+	if q.wait == nil || len(q.wait.queries) == 0 {
 		return nil
 	}
-	w := h.wait
+	w := q.wait
 	err := w.conn.Raw(func(c any) error {
 		answers := c.(*stdlib.Conn).Conn().SendBatch(ctx, &w.batch)
 		for _, query := range w.queries {
@@ -115,15 +131,31 @@ func (h handle) flush(ctx context.Context) error {
 	return err
 }
 
-// tx runs f in a transaction that is committed where f has no error.
-func (s *Store) tx(ctx context.Context, f func(handle) error) error {
-	if s.scratch != nil {
-		return s.scratch.do(&s.d, f)
+// rows calls f for every row of a query.
+func (q *statements) rows(ctx context.Context, f func(scan func(...any) error) error, query string, args ...any) error {
+	rows, err := q.query(ctx, query, args...)
+	if err != nil {
+		return failed(query, err)
 	}
-	return noteFull(s, transact(ctx, s, f))
+	defer rows.Close()
+	for rows.Next() {
+		if err := f(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }
 
-// transact is Store.tx of a database that is needed.
+// tx runs f in a transaction that is committed where f has no error.
+func (s *Store) tx(ctx context.Context, f func(handle) error) error {
+	return s.ways.write(ctx, f)
+}
+
+// write implements transactions.
+func (s lasting) write(ctx context.Context, f func(handle) error) error {
+	return noteFull(s.Store, transact(ctx, s.Store, f))
+}
+
 func transact(ctx context.Context, s *Store, f func(handle) error) error {
 	conn, tx, err := s.begin(ctx)
 	if err != nil {
@@ -131,7 +163,7 @@ func transact(ctx context.Context, s *Store, f func(handle) error) error {
 	}
 	defer conn.Close()
 	defer tx.Rollback() // where it was not committed; conn.Close waits for that
-	h := handle{tx: tx, d: &s.d, wait: &waiting{}}
+	h := tables(&statements{tx: tx, d: &s.d, wait: &waiting{}, under: withCaller})
 	if !s.Embedded() {
 		h.wait.conn = conn
 	}
@@ -182,30 +214,20 @@ func (s *Store) begin(ctx context.Context) (*sql.Conn, *sql.Tx, error) {
 	}
 }
 
-// rows calls f for every row of a query.
-func (h handle) rows(ctx context.Context, f func(scan func(...any) error) error, query string, args ...any) error {
-	rows, err := h.query(ctx, query, args...)
-	if err != nil {
-		return failed(query, err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := f(rows.Scan); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
-}
-
 // read runs f in a transaction that only reads.
 func (s *Store) read(ctx context.Context, f func(handle) error) error {
-	if s.scratch != nil {
-		return f(s.scratch.handle(&s.d))
-	}
+	return s.ways.read(ctx, f)
+}
+
+// read implements transactions.
+func (s lasting) read(ctx context.Context, f func(handle) error) error {
 	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: s.d.driver == "pgx"})
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback()
-	return f(handle{tx: tx, d: &s.d})
+	return f(tables(&statements{tx: tx, d: &s.d, under: withCaller}))
 }
+
+// close implements transactions.
+func (s lasting) close() error { return s.db.Close() }
