@@ -56,12 +56,40 @@ type actionRow struct {
 	Due  int64  `json:"due"`
 }
 
-func (h handle) saveActions(ctx context.Context, rows []actionRow, epoch int64) error {
+// actions are an outbox, as a transaction has it.
+type actions interface {
+	// add takes new ones in; one whose key is there already, done or not, is left out.
+	add(ctx context.Context, rows []actionRow, epoch int64) error
+	// due tells whether any may be leased, and claim leases them: of more than a limit what was due first.
+	due(ctx context.Context, l leasing) (bool, error)
+	claim(ctx context.Context, l leasing) ([]action, error)
+	// close ends one, again gives one back, to be tried again, and renew makes its lease begin anew. Somebody else may have
+	// it meanwhile, or have done it: that is errLeaseLost, and again leaves it to him.
+	close(ctx context.Context, a action, r result) error
+	again(ctx context.Context, a action, due int64, r result) error
+	renew(ctx context.Context, a action, until int64) error
+	// drop ends one of a job that nobody has tried; false: it was tried, or is done.
+	drop(ctx context.Context, job, key string) (bool, error)
+	// hurry has one of a job done by a time.
+	hurry(ctx context.Context, job, key string, due int64) error
+	// forget has a job's site forget it at a time; false: nothing is to be removed there.
+	forget(ctx context.Context, job string, due int64) (bool, error)
+}
+
+// leasing is what somebody leases: nothing of some clusters. Times are seconds of Unix time.
+type leasing struct {
+	who        string
+	but        []string
+	now, until int64
+	limit      int
+}
+
+// actionTable is the outbox in a table.
+type actionTable struct{ *statements }
+
+// add implements actions.
+func (h actionTable) add(ctx context.Context, rows []actionRow, epoch int64) error {
 	if len(rows) == 0 {
-		return nil
-	}
-	if h.scratch != nil {
-		h.scratch.actions.add(rows)
 		return nil
 	}
 	return h.writeEach(ctx, `insert into action (key, job, verb, epoch, due)
@@ -91,38 +119,43 @@ const isDue = `done = 0 and due <= $2 and lease_until < $2 and not exists (selec
 // claim leases actions that are due, but for those of some clusters. Where none is, nothing is
 // written: this is asked several times a second.
 func (o outbox) claim(ctx context.Context, who string, now time.Time, limit int, but ...string) (list []action, err error) {
-	if own := o.store.scratch; own != nil {
-		err = own.write(ctx, func(handle) error {
-			list = own.actions.claim(now.Unix(), now.Add(lease).Unix(), limit)
-			return nil
-		})
-		return list, err
-	}
 	ctx, cancel := context.WithTimeout(ctx, lease)
 	defer cancel()
-	names, err := jsonText(but)
-	if err != nil {
-		return nil, err
-	}
+	l := leasing{who, but, now.Unix(), now.Add(lease).Unix(), limit}
 	due := false
-	err = o.store.read(ctx, func(h handle) error {
-		return h.rows(ctx, func(scan func(...any) error) error { var id int64; due = true; return scan(&id) },
-			"select id from action where "+isDue+" limit 1", names, now.Unix())
-	})
+	err = o.store.read(ctx, func(h handle) error { due, err = h.actions.due(ctx, l); return err })
 	if err != nil || !due {
 		return nil, err
 	}
-	err = o.store.tx(ctx, func(h handle) error {
-		return h.rows(ctx, func(scan func(...any) error) error {
-			var a action
-			if err := scan(&a.ID, &a.Key, &a.Job, &a.Verb, &a.Attempts, &a.Cluster); err != nil {
-				return err
-			}
-			list = append(list, a)
-			return nil
-		}, "update action set lease_until = $3, leased_by = $4, attempts = attempts + 1 where id in (select id from action where "+isDue+
-			" order by due, id limit $5 {skip locked}) returning id, key, job, verb, attempts, coalesce((select booking.cluster from booking where booking.key = "+itsBooking+"), '')", names, now.Unix(), now.Add(lease).Unix(), who, limit)
-	})
+	err = o.store.tx(ctx, func(h handle) error { list, err = h.actions.claim(ctx, l); return err })
+	return list, err
+}
+
+// due implements actions.
+func (h actionTable) due(ctx context.Context, l leasing) (due bool, err error) {
+	names, err := jsonText(l.but)
+	if err != nil {
+		return false, err
+	}
+	err = h.rows(ctx, func(scan func(...any) error) error { var id int64; due = true; return scan(&id) },
+		"select id from action where "+isDue+" limit 1", names, l.now)
+	return due, err
+}
+
+// claim implements actions.
+func (h actionTable) claim(ctx context.Context, l leasing) (list []action, err error) {
+	names, err := jsonText(l.but)
+	if err != nil {
+		return nil, err
+	}
+	err = h.rows(ctx, func(scan func(...any) error) error {
+		var a action
+		err := scan(&a.ID, &a.Key, &a.Job, &a.Verb, &a.Attempts, &a.Cluster)
+		list = append(list, a)
+		return err
+	}, "update action set lease_until = $3, leased_by = $4, attempts = attempts + 1 where id in (select id from action where "+isDue+
+		" order by due, id limit $5 {skip locked}) returning id, key, job, verb, attempts, coalesce((select booking.cluster from booking where booking.key = "+itsBooking+"), '')",
+		names, l.now, l.until, l.who, l.limit)
 	return list, err
 }
 
@@ -133,7 +166,7 @@ var errLeaseLost = errors.New("another replica has the action, or has done it")
 // out itself what became of it.
 func (o outbox) finish(ctx context.Context, a action, r result) error {
 	return o.store.tx(ctx, func(h handle) error {
-		if err := closeAction(ctx, h, a, r); err != nil {
+		if err := h.actions.close(ctx, a, r); err != nil {
 			return err
 		}
 		if over, err := cleaning(ctx, h, a, r, o.now().Add(o.conf.KeepAtSites)); over || err != nil {
@@ -147,17 +180,14 @@ func (o outbox) finish(ctx context.Context, a action, r result) error {
 	})
 }
 
-// closeAction closes an action that nobody else has meanwhile.
-func closeAction(ctx context.Context, h handle, a action, r result) error {
-	if h.scratch != nil {
-		e := h.scratch.actions.held(a)
-		if e == nil {
-			return errLeaseLost
-		}
-		h.scratch.actions.close(e)
-		return nil
-	}
-	n, err := h.exec(ctx, "update action set done = 1, result = $1, ending = $4 where id = $2 and done = 0 and attempts = $3", r.Said, a.ID, a.Attempts, string(r.ending()))
+// close implements actions.
+func (h actionTable) close(ctx context.Context, a action, r result) error {
+	return h.mine(ctx, "update action set done = 1, result = $1, ending = $4 where id = $2 and done = 0 and attempts = $3", r.Said, a.ID, a.Attempts, string(r.ending()))
+}
+
+// mine does something to an action that nobody else has meanwhile.
+func (h actionTable) mine(ctx context.Context, query string, args ...any) error {
+	n, err := h.exec(ctx, query, args...)
 	if err == nil && n == 0 {
 		err = errLeaseLost
 	}
@@ -167,34 +197,31 @@ func closeAction(ctx context.Context, h handle, a action, r result) error {
 // again gives an action back, to be tried later, unless another one is at it. What a site
 // is known not to have taken need not be looked for there.
 func (o outbox) again(ctx context.Context, a action, due time.Time, r result) error {
-	return o.store.tx(ctx, func(h handle) error {
-		if h.scratch != nil {
-			if e := h.scratch.actions.held(a); e != nil {
-				e.until, e.due, e.Attempts = 0, due.Unix(), e.Attempts-b2i(r.untaken)
-			}
-			return nil
-		}
-		_, err := h.exec(ctx, "update action set lease_until = 0, due = $1, result = $2, attempts = attempts - $5 where id = $3 and done = 0 and attempts = $4", due.Unix(), r.Said, a.ID, a.Attempts, b2i(r.untaken))
-		return err
-	})
+	return o.store.tx(ctx, func(h handle) error { return h.actions.again(ctx, a, due.Unix(), r) })
 }
 
-// dropAction ends an action of a job that nobody has tried; false: it was tried, or is done.
-func dropAction(ctx context.Context, h handle, job, key string) (dropped bool, err error) {
-	if h.scratch != nil {
-		return h.scratch.actions.drop(job, key), nil
-	}
+// again implements actions.
+func (h actionTable) again(ctx context.Context, a action, due int64, r result) error {
+	_, err := h.exec(ctx, "update action set lease_until = 0, due = $1, result = $2, attempts = attempts - $5 where id = $3 and done = 0 and attempts = $4", due, r.Said, a.ID, a.Attempts, b2i(r.untaken))
+	return err
+}
+
+// drop implements actions.
+func (h actionTable) drop(ctx context.Context, _, key string) (bool, error) {
 	n, err := h.exec(ctx, "update action set done = 1, result = $2, ending = $3 where key = $1 and done = 0 and attempts = 0", key, byOwner, string(unasked))
 	return n == 1, err
 }
 
-// hurryAction has an action of a job done by a time.
-func hurryAction(ctx context.Context, h handle, job, key string, due int64) error {
-	if h.scratch != nil {
-		h.scratch.actions.hurry(job, key, due)
-		return nil
-	}
+// hurry implements actions.
+func (h actionTable) hurry(ctx context.Context, _, key string, due int64) error {
 	return h.write(ctx, "update action set due = $2 where key = $1 and done = 0 and due > $2", key, due)
+}
+
+// forget implements actions.
+func (h actionTable) forget(ctx context.Context, job string, due int64) (bool, error) {
+	n, err := h.exec(ctx, `update action set verb = $2, key = $2 || substr(key, length(verb) + 1), due = $3, attempts = 0, lease_until = 0
+		where job = $1 and verb in ($2, $4) and done = 0`, job, string(forget), due, string(clean))
+	return n > 0, err
 }
 
 // keep renews an action's lease until the context ends, or the lease does: another one has
@@ -217,19 +244,10 @@ func (o outbox) keep(ctx context.Context, a action) {
 
 // renew makes an action's lease begin anew.
 func (o outbox) renew(ctx context.Context, a action, now time.Time) error {
-	return o.store.tx(ctx, func(h handle) error {
-		if h.scratch != nil {
-			e := h.scratch.actions.held(a)
-			if e == nil {
-				return errLeaseLost
-			}
-			e.until = now.Add(lease).Unix()
-			return nil
-		}
-		n, err := h.exec(ctx, "update action set lease_until = $1 where id = $2 and done = 0 and attempts = $3", now.Add(lease).Unix(), a.ID, a.Attempts)
-		if err == nil && n == 0 {
-			err = errLeaseLost
-		}
-		return err
-	})
+	return o.store.tx(ctx, func(h handle) error { return h.actions.renew(ctx, a, now.Add(lease).Unix()) })
+}
+
+// renew implements actions.
+func (h actionTable) renew(ctx context.Context, a action, until int64) error {
+	return h.mine(ctx, "update action set lease_until = $1 where id = $2 and done = 0 and attempts = $3", until, a.ID, a.Attempts)
 }

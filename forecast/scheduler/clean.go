@@ -38,7 +38,7 @@ func cleaning(ctx context.Context, h handle, a action, r result, due time.Time) 
 	switch {
 	case a.Verb == collect && r.cleanable:
 		at := []actionRow{{string(clean) + strings.TrimPrefix(a.Key, string(collect)), a.Job, clean, due.Unix()}}
-		return false, h.saveActions(ctx, at, 0)
+		return false, h.actions.add(ctx, at, 0)
 	case a.Verb == forget:
 		_, err = h.exec(ctx, "delete from queue where id = $1", a.Job)
 	}
@@ -47,12 +47,8 @@ func cleaning(ctx context.Context, h handle, a action, r result, due time.Time) 
 
 // forgetAtSite has a job's site forget it now, where it still has it, and the table then.
 func forgetAtSite(ctx context.Context, h handle, id string, now time.Time) error {
-	if h.scratch != nil && h.scratch.actions.forget(id, now.Unix()) {
-		return nil
-	}
-	n, err := h.exec(ctx, `update action set verb = $2, key = $2 || substr(key, length(verb) + 1), due = $3, attempts = 0, lease_until = 0
-		where job = $1 and verb in ($2, $4) and done = 0`, id, string(forget), now.Unix(), string(clean))
-	if err == nil && n == 0 {
+	there, err := h.actions.forget(ctx, id, now.Unix())
+	if err == nil && !there {
 		_, err = h.exec(ctx, "delete from queue where id = $1", id)
 	}
 	return err

@@ -164,7 +164,7 @@ func (w *work) save(ctx context.Context) error {
 	if err := w.h.saveLedger(ctx, w.ledger); err != nil {
 		return err
 	}
-	if err := w.h.saveActions(ctx, w.actions, w.epoch); err != nil {
+	if err := w.h.actions.add(ctx, w.actions, w.epoch); err != nil {
 		return err
 	}
 	w.h.scratch.leave(w.changed)

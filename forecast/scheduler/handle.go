@@ -70,7 +70,7 @@ func (w news) cancelBooked(ctx context.Context, j *Job) error {
 		return err
 	}
 	if !doubt {
-		dropped, err := dropAction(ctx, w.h, j.ID, key)
+		dropped, err := w.h.actions.drop(ctx, j.ID, key)
 		if err != nil {
 			return err
 		}
@@ -81,7 +81,7 @@ func (w news) cancelBooked(ctx context.Context, j *Job) error {
 			return nil
 		}
 	}
-	return hurryAction(ctx, w.h, j.ID, key, w.now.Unix())
+	return w.h.actions.hurry(ctx, j.ID, key, w.now.Unix())
 }
 
 // remove forgets a job that has ended, its files and all, as soon as its site has.

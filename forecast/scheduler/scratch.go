@@ -23,7 +23,7 @@ type scratch struct {
 	seq    int64            // of the last of them
 	ids    map[named]string // of those that have not ended
 	// actions is its outbox, stands what it has of clusters.
-	actions pending
+	actions *pending
 	stands  map[string]*stand
 	purses  purses
 }
@@ -39,7 +39,7 @@ func OpenScratch(ctx context.Context, path string, seal *Seal) (*Store, error) {
 	s.db.SetMaxOpenConns(1)
 	if err = s.Migrate(ctx); err == nil {
 		s.scratch = &scratch{keys: map[string]bool{}, fresh: map[string]*Job{}, ids: map[named]string{}, stands: map[string]*stand{},
-			actions: pending{ofJob: map[string][]*entry{}}, purses: purses{map[string]float64{}, map[string]int64{}}}
+			actions: &pending{ofJob: map[string][]*entry{}}, purses: purses{map[string]float64{}, map[string]int64{}}}
 		err = s.scratch.begin(ctx, s)
 	}
 	if err != nil {
@@ -53,7 +53,7 @@ func OpenScratch(ctx context.Context, path string, seal *Seal) (*Store, error) {
 func (s *scratch) begin(ctx context.Context, of *Store) error {
 	tx, err := of.db.BeginTx(context.WithoutCancel(ctx), nil) // the end of a context would end it
 	// each statement would watch its context, at the price of a statement
-	s.db, s.h = of.db, handle{statements: &statements{tx: tx, d: &of.d, under: context.WithoutCancel}, scratch: s, bare: true}
+	s.db, s.h = of.db, handle{statements: &statements{tx: tx, d: &of.d, under: context.WithoutCancel}, actions: s.actions, scratch: s, bare: true}
 	return err
 }
 

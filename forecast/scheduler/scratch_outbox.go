@@ -2,10 +2,11 @@ package scheduler
 
 import (
 	"cmp"
+	"context"
 	"slices"
 )
 
-// pending is the outbox of a scratch database. Its one replica does what it has leased, or gives it
+// pending is an outbox in memory. Its one replica does what it has leased, or gives it
 // back, before it leases more, so that a lease is no more than a time.
 type pending struct {
 	seq   int64
@@ -30,8 +31,8 @@ func (p *pending) find(job, key string) *entry {
 	return nil
 }
 
-// add takes new actions in; one whose key is there already, done or not, is left out.
-func (p *pending) add(rows []actionRow) {
+// add implements actions.
+func (p *pending) add(_ context.Context, rows []actionRow, _ int64) error {
 	for _, r := range rows {
 		if p.find(r.Job, r.Key) != nil {
 			continue
@@ -40,27 +41,38 @@ func (p *pending) add(rows []actionRow) {
 		e := &entry{action: action{ID: p.seq, Key: r.Key, Job: r.Job, Verb: r.Verb}, due: r.Due}
 		p.open, p.ofJob[r.Job] = append(p.open, e), append(p.ofJob[r.Job], e)
 	}
+	return nil
 }
 
-// claim leases what is due, of more than a limit what was due first.
-func (p *pending) claim(now, until int64, limit int) (list []action) {
+// free tells whether an action may be leased.
+func (e *entry) free(l *leasing) bool {
+	return e.due <= l.now && e.until < l.now && !slices.Contains(l.but, e.Cluster)
+}
+
+// due implements actions.
+func (p *pending) due(_ context.Context, l leasing) (bool, error) {
+	return slices.ContainsFunc(p.open, func(e *entry) bool { return e.free(&l) }), nil
+}
+
+// claim implements actions.
+func (p *pending) claim(_ context.Context, l leasing) (list []action, err error) {
 	var due []*entry
 	for _, e := range p.open {
-		if e.due <= now && e.until < now {
+		if e.free(&l) {
 			due = append(due, e)
 		}
 	}
-	if len(due) > limit {
+	if len(due) > l.limit {
 		slices.SortStableFunc(due, func(a, b *entry) int { return cmp.Compare(a.due, b.due) })
-		due = due[:limit]
+		due = due[:l.limit]
 		slices.SortFunc(due, func(a, b *entry) int { return cmp.Compare(a.ID, b.ID) })
 	}
 	for _, e := range due {
-		e.until = until
+		e.until = l.until
 		e.Attempts++
 		list = append(list, e.action)
 	}
-	return list
+	return list, nil
 }
 
 // held is an action that is not done and of which this is the last attempt; nil: there is none.
@@ -72,40 +84,69 @@ func (p *pending) held(a action) *entry {
 	return p.open[i]
 }
 
-// close ends an action.
-func (p *pending) close(e *entry) {
+// end ends an action.
+func (p *pending) end(e *entry) {
 	e.done = true
 	if i := slices.Index(p.open, e); i >= 0 {
 		p.open = slices.Delete(p.open, i, i+1)
 	}
 }
 
-// drop ends an action that nobody has tried; false: it was tried, or is done.
-func (p *pending) drop(job, key string) bool {
-	e := p.find(job, key)
-	if e == nil || e.done || e.Attempts > 0 {
-		return false
+// close implements actions.
+func (p *pending) close(_ context.Context, a action, _ result) error {
+	e := p.held(a)
+	if e == nil {
+		return errLeaseLost
 	}
-	p.close(e)
-	return true
+	p.end(e)
+	return nil
 }
 
-// hurry has an action done by a time.
-func (p *pending) hurry(job, key string, due int64) {
+// again implements actions.
+func (p *pending) again(_ context.Context, a action, due int64, r result) error {
+	if e := p.held(a); e != nil {
+		e.until, e.due, e.Attempts = 0, due, e.Attempts-b2i(r.untaken)
+	}
+	return nil
+}
+
+// renew implements actions.
+func (p *pending) renew(_ context.Context, a action, until int64) error {
+	e := p.held(a)
+	if e == nil {
+		return errLeaseLost
+	}
+	e.until = until
+	return nil
+}
+
+// drop implements actions.
+func (p *pending) drop(_ context.Context, job, key string) (bool, error) {
+	e := p.find(job, key)
+	if e == nil || e.done || e.Attempts > 0 {
+		return false, nil
+	}
+	p.end(e)
+	return true, nil
+}
+
+// hurry implements actions.
+func (p *pending) hurry(_ context.Context, job, key string, due int64) error {
 	if e := p.find(job, key); e != nil && !e.done {
 		e.due = min(e.due, due)
 	}
+	return nil
 }
 
-// forget has a job's site forget it at a time; false: nothing was to be removed there.
-func (p *pending) forget(job string, due int64) (found bool) {
+// forget implements actions.
+func (p *pending) forget(_ context.Context, job string, due int64) (found bool, err error) {
 	for _, e := range p.open {
 		if e.Job == job && (e.Verb == clean || e.Verb == forget) {
 			e.Key = string(forget) + e.Key[len(e.Verb):]
 			e.Verb, e.due, e.until, e.Attempts, found = forget, due, 0, 0, true
 		}
 	}
-	return found
+	return found, nil
 }
 
 // leave forgets what was done of a job for which there will be nothing more.

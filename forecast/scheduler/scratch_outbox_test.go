@@ -59,7 +59,7 @@ func (d *outboxTrial) step() {
 	switch d.rng.IntN(9) {
 	case 0, 1, 2:
 		due := t + int64(d.rng.IntN(80)) - 5
-		d.tx(func(h handle) error { return h.saveActions(ctx, []actionRow{{key, id, v, due}}, 1) })
+		d.tx(func(h handle) error { return h.actions.add(ctx, []actionRow{{key, id, v, due}}, 1) })
 	case 3, 4:
 		list, err := d.o.claim(ctx, "me", d.now, 1+d.rng.IntN(4))
 		d.say(len(list), err)
@@ -72,12 +72,12 @@ func (d *outboxTrial) step() {
 		d.end()
 	case 6:
 		d.tx(func(h handle) error {
-			dropped, err := dropAction(ctx, h, id, key)
+			dropped, err := h.actions.drop(ctx, id, key)
 			d.say("dropped", dropped)
 			return err
 		})
 	case 7:
-		d.tx(func(h handle) error { return hurryAction(ctx, h, id, key, t) })
+		d.tx(func(h handle) error { return h.actions.hurry(ctx, id, key, t) })
 	case 8:
 		if d.rng.IntN(4) == 0 {
 			d.tx(func(h handle) error { return forgetAtSite(ctx, h, id, d.now) })
