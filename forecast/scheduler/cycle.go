@@ -161,7 +161,7 @@ func (w *work) save(ctx context.Context) error {
 	if err := w.saveClusters(ctx); err != nil {
 		return err
 	}
-	if err := w.h.saveLedger(ctx, w.ledger); err != nil {
+	if err := w.h.accounts.enter(ctx, w.ledger); err != nil {
 		return err
 	}
 	if err := w.h.actions.add(ctx, w.actions, w.epoch); err != nil {
@@ -237,7 +237,7 @@ func (w *work) do(j *Job, v verb, due int64) {
 
 // plan books.
 func (w *work) plan(ctx context.Context) error {
-	budgets, err := w.h.budgets(ctx, "")
+	budgets, err := w.h.accounts.budgets(ctx, "")
 	if err != nil {
 		return err
 	}

@@ -273,9 +273,9 @@ func (n *entrance) entered(ctx context.Context, s *Scheduler, h handle, group []
 
 // welcome gives a new user the usual budget.
 func (n *entrance) welcome(ctx context.Context, s *Scheduler, h handle, who Person, now time.Time) error {
-	_, known, err := given(ctx, h, who.Subject, "")
+	_, known, err := h.accounts.given(ctx, who.Subject, false)
 	if err != nil || known {
 		return err
 	}
-	return h.grant(ctx, now.Unix(), who.Subject, s.conf.Budget, "first")
+	return grant(ctx, h.accounts, now.Unix(), who.Subject, s.conf.Budget, "first")
 }

@@ -67,7 +67,7 @@ func hinders(ctx context.Context, s *Scheduler, who Person) (list []string, err 
 
 // spent tells whether somebody's jobs cost and he has nothing left to pay with.
 func spent(ctx context.Context, conf Config, h handle, who Person) (bool, error) {
-	has, err := h.budgets(ctx, who.Subject)
+	has, err := h.accounts.budgets(ctx, who.Subject)
 	if conf.Free || err != nil {
 		return false, err
 	}

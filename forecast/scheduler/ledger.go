@@ -38,13 +38,23 @@ func deal(at int64, name, from, to string, amount int64, job, why string) []ledg
 	return []ledgerRow{{at, name, from, -amount, job, why}, {at, name, to, amount, job, why}}
 }
 
-// saveLedger books deals; one whose name is there already was booked before.
-func (h handle) saveLedger(ctx context.Context, rows []ledgerRow) error {
+// accounts are those of users, as a transaction has them.
+type accounts interface {
+	// enter books deals; one whose name is there already was booked before.
+	enter(ctx context.Context, rows []ledgerRow) error
+	// given is what a user was given in all, where he is known, and give notes it. Who is to give locks it.
+	given(ctx context.Context, user string, lock bool) (budget float64, known bool, err error)
+	give(ctx context.Context, user string, budget float64) error
+	// budgets are the accounts of one user, or with "" of all, by name.
+	budgets(ctx context.Context, user string) ([]Budget, error)
+}
+
+// accountTable are the accounts in tables.
+type accountTable struct{ *statements }
+
+// enter implements accounts.
+func (h accountTable) enter(ctx context.Context, rows []ledgerRow) error {
 	if len(rows) == 0 {
-		return nil
-	}
-	if h.scratch != nil {
-		h.scratch.purses.enter(rows)
 		return nil
 	}
 	return h.writeEach(ctx, `insert into ledger (at, deal, account, amount, job, why)
@@ -61,11 +71,8 @@ type Budget struct {
 	Used  float64 `json:"used"`
 }
 
-// budgets reads the accounts of one user, or with "" of all.
-func (h handle) budgets(ctx context.Context, user string) (list []Budget, err error) {
-	if h.scratch != nil {
-		return h.scratch.purses.budgets(user), nil
-	}
+// budgets implements accounts.
+func (h accountTable) budgets(ctx context.Context, user string) (list []Budget, err error) {
 	err = h.rows(ctx, func(scan func(...any) error) error {
 		var b Budget
 		var left float64
@@ -84,7 +91,7 @@ func (h handle) budgets(ctx context.Context, user string) (list []Budget, err er
 // Budgets reads the accounts of one user, or with "" of all.
 func (s *Store) Budgets(ctx context.Context, user string) (list []Budget, err error) {
 	err = s.read(ctx, func(h handle) error {
-		list, err = h.budgets(ctx, user)
+		list, err = h.accounts.budgets(ctx, user)
 		return err
 	})
 	return list, err
@@ -95,37 +102,34 @@ func (s *Store) Grant(ctx context.Context, at int64, user string, budget float64
 	if math.IsNaN(budget) || budget < 0 || budget > 1e12 {
 		return fmt.Errorf("a budget of %v: say 0 to 1e12", budget)
 	}
-	return s.tx(ctx, func(h handle) error { return h.grant(ctx, at, user, budget, key) })
+	return s.tx(ctx, func(h handle) error { return grant(ctx, h.accounts, at, user, budget, key) })
 }
 
-func (h handle) grant(ctx context.Context, at int64, user string, budget float64, key string) error {
-	had, _, err := given(ctx, h, user, forUpdate)
+// grant sets what a user was given in all.
+func grant(ctx context.Context, to accounts, at int64, user string, budget float64, key string) error {
+	had, _, err := to.given(ctx, user, true)
 	if err != nil {
 		return err
 	}
-	if err := give(ctx, h, user, budget); err != nil || had == budget {
+	if err := to.give(ctx, user, budget); err != nil || had == budget {
 		return err
 	}
 	amount := int64(math.Round((budget - had) * 1000))
-	return h.saveLedger(ctx, deal(at, "grant/"+user+"/"+key, bank, purse(user), amount, "", "budget"))
+	return to.enter(ctx, deal(at, "grant/"+user+"/"+key, bank, purse(user), amount, "", "budget"))
 }
 
-// given is what a user was given in all, where he is known.
-func given(ctx context.Context, h handle, user, lock string) (budget float64, known bool, err error) {
-	if h.scratch != nil {
-		budget, known = h.scratch.purses.given[user]
-		return budget, known, nil
+// given implements accounts.
+func (h accountTable) given(ctx context.Context, user string, lock bool) (budget float64, known bool, err error) {
+	query := "select budget from person where name = $1"
+	if lock {
+		query += forUpdate
 	}
-	err = h.rows(ctx, func(scan func(...any) error) error { known = true; return scan(&budget) }, "select budget from person where name = $1"+lock, user)
+	err = h.rows(ctx, func(scan func(...any) error) error { known = true; return scan(&budget) }, query, user)
 	return budget, known, err
 }
 
-// give notes what a user was given in all.
-func give(ctx context.Context, h handle, user string, budget float64) error {
-	if h.scratch != nil {
-		h.scratch.purses.given[user] = budget
-		return nil
-	}
+// give implements accounts.
+func (h accountTable) give(ctx context.Context, user string, budget float64) error {
 	_, err := h.exec(ctx, `insert into person (name, roles, budget) values ($1, '', $2)
 		on conflict (name) do update set budget = excluded.budget`, user, budget)
 	return err

@@ -23,7 +23,7 @@ func TestBalances(t *testing.T) {
 				}
 				rows = append(rows, rows[0]) // twice in one statement
 				for range 2 {                // and in two
-					if err := w.store.tx(t.Context(), func(h handle) error { return h.saveLedger(t.Context(), rows) }); err != nil {
+					if err := w.store.tx(t.Context(), func(h handle) error { return h.accounts.enter(t.Context(), rows) }); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -25,7 +25,7 @@ type scratch struct {
 	// actions is its outbox, stands what it has of clusters.
 	actions *pending
 	stands  map[string]*stand
-	purses  purses
+	purses  *purses
 }
 
 // OpenScratch makes a database in a file that nobody needs afterwards: of one connection and, as
@@ -39,7 +39,7 @@ func OpenScratch(ctx context.Context, path string, seal *Seal) (*Store, error) {
 	s.db.SetMaxOpenConns(1)
 	if err = s.Migrate(ctx); err == nil {
 		s.scratch = &scratch{keys: map[string]bool{}, fresh: map[string]*Job{}, ids: map[named]string{}, stands: map[string]*stand{},
-			actions: &pending{ofJob: map[string][]*entry{}}, purses: purses{map[string]float64{}, map[string]int64{}}}
+			actions: &pending{ofJob: map[string][]*entry{}}, purses: &purses{map[string]float64{}, map[string]int64{}, map[string][]ledgerRow{}}}
 		err = s.scratch.begin(ctx, s)
 	}
 	if err != nil {
@@ -53,7 +53,7 @@ func OpenScratch(ctx context.Context, path string, seal *Seal) (*Store, error) {
 func (s *scratch) begin(ctx context.Context, of *Store) error {
 	tx, err := of.db.BeginTx(context.WithoutCancel(ctx), nil) // the end of a context would end it
 	// each statement would watch its context, at the price of a statement
-	s.db, s.h = of.db, handle{statements: &statements{tx: tx, d: &of.d, under: context.WithoutCancel}, actions: s.actions, scratch: s, bare: true}
+	s.db, s.h = of.db, handle{statements: &statements{tx: tx, d: &of.d, under: context.WithoutCancel}, actions: s.actions, accounts: s.purses, scratch: s, bare: true}
 	return err
 }
 
@@ -126,6 +126,7 @@ func (s *scratch) leave(some map[string]*Job) {
 		if j.State.Final() {
 			delete(s.ids, named{j.Owner, j.Key})
 			s.actions.leave(id)
+			delete(s.purses.deals, id)
 		}
 	}
 }

@@ -18,8 +18,9 @@ import (
 // handle is a transaction of a store.
 type handle struct {
 	*statements
-	actions actions
-	scratch *scratch // nil: the database is one that is needed
+	actions  actions
+	accounts accounts
+	scratch  *scratch // nil: the database is one that is needed
 	// bare: and it was never given a credential.
 	bare bool
 }
@@ -37,7 +38,9 @@ type statements struct {
 func withCaller(ctx context.Context) context.Context { return ctx }
 
 // tables is a transaction of a store whose parts are all tables.
-func tables(q *statements) handle { return handle{statements: q, actions: actionTable{q}} }
+func tables(q *statements) handle {
+	return handle{statements: q, actions: actionTable{q}, accounts: accountTable{q}}
+}
 
 // transactions are how those of a store are run.
 type transactions interface {

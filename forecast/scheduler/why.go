@@ -93,7 +93,7 @@ func (s *Scheduler) picture(ctx context.Context, j *Job, now time.Time) (*pictur
 		if p.mem, err = h.load(ctx, 0, s.conf, &arrivals{}); err != nil {
 			return err
 		}
-		budgets, err := h.budgets(ctx, "")
+		budgets, err := h.accounts.budgets(ctx, "")
 		p.in = s.conf.problem(p.mem, now, budgets)
 		return err
 	})
