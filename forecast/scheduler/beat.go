@@ -71,7 +71,7 @@ func keepBeat(ctx context.Context, s *Store, b *wire.Beat, now time.Time) (*wire
 			wire.Newest(b.TTL, now.Unix())); err != nil {
 			return err
 		}
-		return h.bookingsOf(ctx, b.Cluster, now.Unix(), ack, b.Booked)
+		return bookingsOf(ctx, h.bookings, b.Cluster, now.Unix(), ack, b.Booked)
 	})
 	return ack, err
 }

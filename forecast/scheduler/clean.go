@@ -40,7 +40,7 @@ func cleaning(ctx context.Context, h handle, a action, r result, due time.Time) 
 		at := []actionRow{{string(clean) + strings.TrimPrefix(a.Key, string(collect)), a.Job, clean, due.Unix()}}
 		return false, h.actions.add(ctx, at, 0)
 	case a.Verb == forget:
-		_, err = h.exec(ctx, "delete from queue where id = $1", a.Job)
+		err = h.queue.remove(ctx, a.Job)
 	}
 	return a.Verb == clean || a.Verb == forget, err
 }
@@ -49,7 +49,7 @@ func cleaning(ctx context.Context, h handle, a action, r result, due time.Time) 
 func forgetAtSite(ctx context.Context, h handle, id string, now time.Time) error {
 	there, err := h.actions.forget(ctx, id, now.Unix())
 	if err == nil && !there {
-		_, err = h.exec(ctx, "delete from queue where id = $1", id)
+		err = h.queue.remove(ctx, id)
 	}
 	return err
 }

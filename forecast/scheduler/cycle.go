@@ -97,23 +97,6 @@ type work struct {
 	closed  []closedRow
 }
 
-// bookingRow and closedRow are for bulk statements.
-type bookingRow struct {
-	Key     string       `json:"key"`
-	Job     string       `json:"job"`
-	Cluster string       `json:"cluster"`
-	Begins  int64        `json:"begins"`
-	Ends    int64        `json:"ends"`
-	Procs   int32        `json:"procs"`
-	Body    wire.Booking `json:"body"`
-}
-
-type closedRow struct {
-	Key   string `json:"key"`
-	State string `json:"state"`
-	Ends  int64  `json:"ends"`
-}
-
 func (w *work) run(ctx context.Context) error {
 	list, err := w.h.take(ctx, maxMessages)
 	if err != nil {
@@ -154,7 +137,10 @@ func (w *work) save(ctx context.Context) error {
 			delete(w.mem.jobs, id)
 		}
 	}
-	if err := w.saveBookings(ctx); err != nil {
+	if err := w.h.bookings.book(ctx, w.opened, w.epoch); err != nil {
+		return err
+	}
+	if err := w.h.bookings.close(ctx, w.closed); err != nil {
 		return err
 	}
 	w.mem.mark(w.now.Unix())
@@ -167,36 +153,13 @@ func (w *work) save(ctx context.Context) error {
 	if err := w.h.actions.add(ctx, w.actions, w.epoch); err != nil {
 		return err
 	}
-	w.h.scratch.leave(w.changed)
+	w.h.queue.over(w.changed)
 	return w.h.writeLog(ctx, w.epoch, w.log)
 }
 
-// saveChanged writes the jobs that have changed. Those of a scratch database are in memory.
+// saveChanged writes the jobs that have changed.
 func saveChanged(ctx context.Context, w *work) error {
-	if w.h.scratch != nil {
-		return nil
-	}
-	list := slices.SortedFunc(maps.Values(w.changed), func(a, b *Job) int { return int(a.Seq - b.Seq) })
-	return w.h.saveJobs(ctx, list)
-}
-
-func (w *work) saveBookings(ctx context.Context) error {
-	if w.h.scratch != nil {
-		return nil
-	}
-	if len(w.opened) > 0 {
-		err := w.h.writeEach(ctx, `insert into booking (key, job, cluster, state, begins, ends, procs, epoch, body)
-			select t.value->>'key', t.value->>'job', t.value->>'cluster', 'open', cast(t.value->>'begins' as {int}),
-			cast(t.value->>'ends' as {int}), cast(t.value->>'procs' as {int}), $2, cast(t.value->'body' as text) from {each} where true`, w.opened, w.epoch)
-		if err != nil {
-			return err
-		}
-	}
-	if len(w.closed) == 0 {
-		return nil
-	}
-	return w.h.writeEach(ctx, `update booking set state = t.value->>'state', ends = cast(t.value->>'ends' as {int})
-		from {each} where booking.key = t.value->>'key'`, w.closed)
+	return w.h.queue.save(ctx, slices.SortedFunc(maps.Values(w.changed), func(a, b *Job) int { return int(a.Seq - b.Seq) }))
 }
 
 func (w *work) saveClusters(ctx context.Context) error {
@@ -362,7 +325,7 @@ func (c *cluster) due(j *Job, p *Place) int64 {
 func (w *work) unbook(j *Job, why string, leave time.Duration) {
 	p := j.Booking
 	w.ledger = append(w.ledger, deal(w.now.Unix(), "refund/"+p.Key, fees, purse(j.Owner), j.Charged, j.ID, why)...)
-	w.closed = append(w.closed, closedRow{p.Key, "missed", w.now.Unix()})
+	w.closed = append(w.closed, closedRow{p.Key, "missed", w.now.Unix(), j.ID})
 	if leave > 0 {
 		avoid(w, j, p.Cluster, leave)
 	}

@@ -260,11 +260,10 @@ func (h *dayHistory) write(name string) {
 				jobs, booked = h.guest(name, jobs, booked, e, Running, "open")
 			}
 		}
-		if _, err := (register{db}).insertJobs(t.Context(), jobs); err != nil {
+		if _, err := (queueTable{db.statements}).insert(t.Context(), jobs); err != nil {
 			return err
 		}
-		w := work{h: db, opened: booked}
-		return w.saveBookings(t.Context())
+		return db.bookings.book(t.Context(), booked, 0)
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -41,8 +41,9 @@ func TestEachElement(t *testing.T) {
 			do(h.accounts.enter(t.Context(), deal(7, "d", "a", "b", 12, "j", "why\nnot")))
 			do(h.actions.add(t.Context(), []actionRow{{"k", "j", launch, 9}, {"k", "j", end, 10}}, 3))
 			do(h.writeLog(t.Context(), 4, []Entry{{At: 1, Event: "e"}, {At: 2, Job: "j", Cluster: "c", Who: "w", Event: "e", Said: "not UTF-8: \xff"}}))
-			do((&work{h: h, epoch: 2, opened: []bookingRow{{"k", "j", "c", 1, 2, 3, wire.Booking{Key: "k", Way: wire.Begin}}}, closed: []closedRow{{"k", "over", 77}}}).saveBookings(t.Context()))
-			do(h.saveJobs(t.Context(), []*Job{{ID: "j", State: Running, Reason: "a & b"}}))
+			do(h.bookings.book(t.Context(), []bookingRow{{"k", "j", "c", 1, 2, 3, wire.Booking{Key: "k", Way: wire.Begin}}}, 2))
+			do(h.bookings.close(t.Context(), []closedRow{{"k", "over", 77, "j"}}))
+			do(h.queue.save(t.Context(), []*Job{{ID: "j", State: Running, Reason: "a & b"}}))
 		}
 		do(h.write(t.Context(), "insert into queue (id, owner, key, state, body) values ('j', 'o', 'k', 'waiting', '{}')"))
 		if !byRow { // what is marked so cannot be said of one element

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -152,62 +153,25 @@ func (n *entrance) enter(ctx context.Context, s *Scheduler, h handle, group []*e
 			}
 		}
 	}
-	if h.scratch != nil { // which has room
-		return n.entered(ctx, s, h, group, h.scratch.enter(group))
-	}
 	if err := n.room(ctx, s, h, group); err != nil {
 		return err
 	}
-	var rows []jobRow
+	var jobs []*Job
 	for _, e := range group {
-		for _, j := range e.jobs {
-			if j == nil {
-				continue
-			}
-			row, err := rowOf(j)
-			if err != nil {
-				return err
-			}
-			rows = append(rows, row)
-		}
+		jobs = append(jobs, slices.DeleteFunc(slices.Clone(e.jobs), func(j *Job) bool { return j == nil })...)
 	}
-	if len(rows) == 0 {
+	if len(jobs) == 0 {
 		return nil
 	}
-	ids, err := register{h}.insertJobs(ctx, rows)
+	ids, err := h.queue.enter(ctx, jobs)
 	if err != nil {
 		return err
 	}
 	return n.entered(ctx, s, h, group, ids)
 }
 
-// register is a transaction that enters jobs into the queue.
-type register struct{ handle }
-
-// named is a job by its owner's name for it.
-type named struct{ owner, key string }
-
-// insertJobs enters jobs and gives the ids of those that are new; one whose owner
-// has used its key before stays out.
-func (h register) insertJobs(ctx context.Context, rows []jobRow) (map[named]string, error) {
-	text, err := jsonText(rows)
-	if err != nil {
-		return nil, err
-	}
-	ids := make(map[named]string, len(rows))
-	err = h.rows(ctx, func(scan func(...any) error) error {
-		var of named
-		var id string
-		err := scan(&of.owner, &of.key, &id)
-		ids[of] = id
-		return err
-	}, `insert into queue (id, owner, key, state, body) select t.value->>'id', t.value->>'owner', t.value->>'key',
-		t.value->>'state', cast(t.value->'body' as text) from {each} where true on conflict (owner, key) do nothing returning owner, key, id`, text)
-	return ids, err
-}
-
-// before finds the ids of jobs that were taken earlier.
-func (h register) before(ctx context.Context, e *entering, ids map[named]string) error {
+// earlier adds the ids of a submission's jobs that were taken earlier.
+func (e *entering) earlier(ctx context.Context, q queue, ids map[named]string) error {
 	var keys []string
 	for _, j := range e.jobs {
 		if j != nil && ids[named{j.Owner, j.Key}] == "" {
@@ -217,23 +181,9 @@ func (h register) before(ctx context.Context, e *entering, ids map[named]string)
 	if len(keys) == 0 {
 		return nil
 	}
-	if h.scratch != nil {
-		for _, key := range keys {
-			of := named{e.who.Subject, key}
-			ids[of] = h.scratch.ids[of]
-		}
-		return nil
-	}
-	text, err := jsonText(keys)
-	if err != nil {
-		return err
-	}
-	return h.rows(ctx, func(scan func(...any) error) error {
-		of, id := named{owner: e.who.Subject}, ""
-		err := scan(&of.key, &id)
-		ids[of] = id
-		return err
-	}, "select key, id from queue where owner = $2 and key in (select t.value from {texts})", text, e.who.Subject)
+	known, err := q.before(ctx, e.who.Subject, keys)
+	maps.Copy(ids, known)
+	return err
 }
 
 // entered answers, and tells the leader of those that are new.
@@ -241,7 +191,7 @@ func (n *entrance) entered(ctx context.Context, s *Scheduler, h handle, group []
 	var fresh []string
 	var log []Entry
 	for _, e := range group {
-		if err := (register{h}).before(ctx, e, ids); err != nil {
+		if err := e.earlier(ctx, h.queue, ids); err != nil {
 			return err
 		}
 		for i, j := range e.jobs {

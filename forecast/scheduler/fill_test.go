@@ -116,7 +116,7 @@ func TestJobsOfALongQueue(t *testing.T) {
 			return list, err
 		}
 		err := s.tx(t.Context(), func(h handle) error {
-			_, err := register{h}.insertJobs(t.Context(), rows)
+			_, err := queueTable{h.statements}.insert(t.Context(), rows)
 			return err
 		})
 		if err != nil {

@@ -18,20 +18,9 @@ func (w news) submitted(ctx context.Context, m *message) error {
 	if err != nil {
 		return err
 	}
-	if own := w.h.scratch; own != nil {
-		for _, id := range ids {
-			w.mem.jobs[id] = own.fresh[id]
-			delete(own.fresh, id)
-		}
-		return nil
-	}
-	text, err := jsonText(ids)
-	if err != nil {
-		return err
-	}
-	list, err := w.h.jobs(ctx, "where id in (select t.value from {texts})", text)
+	list, err := w.h.queue.these(ctx, ids)
 	for _, j := range list {
-		if w.mem.jobs[j.ID] == nil && !j.State.Final() {
+		if w.mem.jobs[j.ID] == nil {
 			w.mem.jobs[j.ID] = j
 		}
 	}
@@ -89,10 +78,11 @@ func (w news) remove(ctx context.Context, id string) error {
 	if j := w.mem.jobs[id]; j != nil {
 		return w.cancel(ctx, id)
 	}
-	for _, q := range []string{"delete from file where job = $1", "delete from booking where job = $1"} {
-		if _, err := w.h.exec(ctx, q, id); err != nil {
-			return err
-		}
+	if _, err := w.h.exec(ctx, "delete from file where job = $1", id); err != nil {
+		return err
+	}
+	if err := w.h.bookings.remove(ctx, id); err != nil {
+		return err
 	}
 	if err := forgetAtSite(ctx, w.h, id, w.now); err != nil {
 		return err
@@ -458,7 +448,7 @@ func (w *work) release(j *Job, used int64, why string) {
 	if j.Booking == nil {
 		return
 	}
-	w.closed = append(w.closed, closedRow{j.Booking.Key, why, w.now.Unix()})
+	w.closed = append(w.closed, closedRow{j.Booking.Key, why, w.now.Unix(), j.ID})
 	if back := j.Charged - min(used, j.Charged); back > 0 {
 		w.ledger = append(w.ledger, deal(w.now.Unix(), "refund/"+j.Booking.Key, fees, purse(j.Owner), back, j.ID, "not used")...)
 		j.Charged -= back

@@ -78,7 +78,7 @@ func (s *Store) Have(ctx context.Context, cluster string, now time.Time) (*wire.
 		if ack.Good, err = goodFor(ctx, h, cluster, now.Unix()); err != nil {
 			return err
 		}
-		return h.bookingsOf(ctx, cluster, now.Unix(), ack, "")
+		return bookingsOf(ctx, h.bookings, cluster, now.Unix(), ack, "")
 	})
 	return ack, err
 }
@@ -138,7 +138,7 @@ func (h intake) ingest(ctx context.Context, text []byte, ack *wire.Ack) error {
 		return err
 	}
 	if known && h.delta.Seq == ack.Seq && h.delta.Digest == ack.Digest && !h.delta.Full { // sent again: the answer was lost
-		return h.bookingsOf(ctx, h.delta.Cluster, h.now, ack, h.delta.Booked)
+		return bookingsOf(ctx, h.bookings, h.delta.Cluster, h.now, ack, h.delta.Booked)
 	}
 	if !h.delta.Full && (!known || torn || h.delta.Base != ack.Digest || h.delta.Seq != ack.Seq+1) {
 		if ack.Resync = true; ack.Digest == "" {
@@ -165,37 +165,7 @@ func (h intake) ingest(ctx context.Context, text []byte, ack *wire.Ack) error {
 		ack.Same, ack.Bookings = h.booked.Same, h.booked.Bookings
 		return nil
 	}
-	return h.bookingsOf(ctx, h.delta.Cluster, h.now, ack, h.delta.Booked)
-}
-
-// bookingsOf tells the agent what is booked at its cluster, unless that has the mark of
-// what it knows.
-func (h handle) bookingsOf(ctx context.Context, cluster string, now int64, ack *wire.Ack, known string) error {
-	var bodies [][]byte
-	var running []bool
-	var mark wire.Mark
-	err := h.rows(ctx, func(scan func(...any) error) error {
-		var key string
-		var ends int64
-		var body []byte
-		var state State
-		err := scan(&key, &ends, &body, &state)
-		mark.Add(key, ends, state == Running, now)
-		bodies, running = append(bodies, body), append(running, state == Running)
-		return err
-	}, `select b.key, b.ends, b.body, q.state from booking b join queue q on q.id = b.job
-		where b.cluster = $1 and b.state = 'open' and b.ends > $2 order by b.begins, b.key`, cluster, now)
-	if ack.Same = err == nil && mark.String() == known; err != nil || ack.Same {
-		return err
-	}
-	ack.Bookings = make([]wire.Booking, len(bodies))
-	for i, body := range bodies {
-		if err := json.Unmarshal(body, &ack.Bookings[i]); err != nil {
-			return err
-		}
-		ack.Bookings[i].Running = running[i]
-	}
-	return nil
+	return bookingsOf(ctx, h.bookings, h.delta.Cluster, h.now, ack, h.delta.Booked)
 }
 
 // keepCluster changes what the tables have of a cluster itself.

@@ -2,18 +2,13 @@ package scheduler
 
 import (
 	"cmp"
-	"context"
 	"crypto/rand"
-	"encoding/json"
 	"fmt"
 	"io"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"gridbroker/forecast/wire"
 	"gridbroker/jdl"
@@ -231,69 +226,4 @@ func (j *Job) member(vo string) bool {
 		of, _, _ := strings.Cut(strings.TrimPrefix(f, "/"), "/")
 		return of == vo
 	})
-}
-
-// jobRow is a job for a bulk statement.
-type jobRow struct {
-	ID    string          `json:"id"`
-	Owner string          `json:"owner"`
-	Key   string          `json:"key"`
-	State State           `json:"state"`
-	Body  json.RawMessage `json:"body"`
-}
-
-func rowOf(j *Job) (jobRow, error) {
-	body, err := json.Marshal(j)
-	return jobRow{j.ID, j.Owner, j.Key, j.State, body}, err
-}
-
-// saveJobs writes jobs that the leader has changed.
-func (h handle) saveJobs(ctx context.Context, jobs []*Job) error {
-	if len(jobs) == 0 {
-		return nil
-	}
-	rows := make([]jobRow, len(jobs))
-	for i, j := range jobs {
-		var err error
-		if rows[i], err = rowOf(j); err != nil {
-			return err
-		}
-	}
-	return h.writeEach(ctx, `update queue set state = t.value->>'state', body = cast(t.value->'body' as text)
-		from {each} where queue.id = t.value->>'id'`, rows)
-}
-
-// jobs reads jobs; where follows "select ... from queue". Many are decoded on all
-// processors while the database goes on reading.
-func (h handle) jobs(ctx context.Context, where string, args ...any) (list []*Job, err error) {
-	const batch = 512
-	var decoding errgroup.Group
-	decoding.SetLimit(runtime.GOMAXPROCS(0))
-	bodies := make([][]byte, 0, batch)
-	err = h.rows(ctx, func(scan func(...any) error) error {
-		j := &Job{}
-		var body []byte
-		if err := scan(&j.Seq, &body); err != nil {
-			return err
-		}
-		list, bodies = append(list, j), append(bodies, body)
-		if len(bodies) == batch {
-			jobs, texts := list[len(list)-batch:], bodies
-			decoding.Go(func() error { return decodeJobs(jobs, texts) })
-			bodies = make([][]byte, 0, batch)
-		}
-		return nil
-	}, "select seq, body from queue "+where, args...)
-	last := decodeJobs(list[len(list)-len(bodies):], bodies)
-	return list, cmp.Or(err, decoding.Wait(), last)
-}
-
-// decodeJobs reads jobs out of what the table has of them.
-func decodeJobs(jobs []*Job, bodies [][]byte) error {
-	for i, j := range jobs {
-		if err := json.Unmarshal(bodies[i], j); err != nil {
-			return fmt.Errorf("job %d of the queue: %w", j.Seq, err)
-		}
-	}
-	return nil
 }

@@ -96,11 +96,7 @@ func (h handle) load(ctx context.Context, epoch int64, conf Config, known *arriv
 	if err := m.loadClusters(ctx, h, "", conf, known); err != nil {
 		return m, err
 	}
-	var list []*Job
-	var err error
-	if h.scratch == nil { // else all come by messages
-		list, err = h.jobs(ctx, "where state not in ('done', 'failed', 'cancelled') order by seq")
-	}
+	list, err := h.queue.open(ctx)
 	for _, j := range list {
 		m.jobs[j.ID] = j
 	}

@@ -145,15 +145,8 @@ func (o outbox) about(ctx context.Context, a action) (j *Job, all authorities, e
 	ctx, cancel := context.WithTimeout(ctx, lease)
 	defer cancel()
 	err = o.store.read(ctx, func(h handle) error {
-		if h.scratch != nil {
-			j = inMemory(o.Scheduler, a.Job)
-		} else if list, err := h.jobs(ctx, "where id = $1", a.Job); err != nil {
+		if j, err = h.queue.job(ctx, a.Job); j == nil {
 			return err
-		} else if len(list) == 1 {
-			j = list[0]
-		}
-		if j == nil {
-			return nil
 		}
 		if all, err = credentials(ctx, h, []string{j.Owner}); err == nil && a.Verb == launch && j.Lapses {
 			all.vouched, err = vouchers(ctx, h, j.Owner)
@@ -161,16 +154,6 @@ func (o outbox) about(ctx context.Context, a action) (j *Job, all authorities, e
 		return err
 	})
 	return j, all, err
-}
-
-// inMemory is a job that has not ended, as the leader of this process has it; nil: it is not there.
-func inMemory(s *Scheduler, id string) *Job {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.mem == nil || s.mem.jobs[id] == nil {
-		return nil
-	}
-	return new(*s.mem.jobs[id])
 }
 
 // siteAt is what a cluster publishes of itself.

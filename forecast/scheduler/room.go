@@ -61,7 +61,7 @@ func (n *entrance) room(ctx context.Context, s *Scheduler, h handle, group []*en
 	}
 	before := map[named]string{}
 	for _, e := range group {
-		if err := (register{h}).before(ctx, e, before); err != nil {
+		if err := e.earlier(ctx, h.queue, before); err != nil {
 			return err
 		}
 	}
@@ -113,28 +113,7 @@ func (n *entrance) count(ctx context.Context, h handle, group []*entering, now t
 	if len(names) == 0 {
 		return nil
 	}
-	text, err := jsonText(names)
-	if err != nil {
-		return err
-	}
-	of := map[string]held{}
-	take := func(to func(has *held, n int64)) func(scan func(...any) error) error {
-		return func(scan func(...any) error) error {
-			var owner string
-			var n int64
-			err := scan(&owner, &n)
-			has := of[owner]
-			to(&has, n)
-			of[owner] = has
-			return err
-		}
-	}
-	err = h.rows(ctx, take(func(has *held, n int64) { has.open = n }), `select owner, count(*) from queue
-		where owner in (select t.value from {texts}) and state not in ('done', 'failed', 'cancelled') group by owner`, text)
-	if err == nil && files {
-		err = h.rows(ctx, take(func(has *held, n int64) { has.disk = n }), `select q.owner, coalesce(sum(f.size), 0)
-			from file f join queue q on q.id = f.job where q.owner in (select t.value from {texts}) group by q.owner`, text)
-	}
+	of, err := h.queue.held(ctx, names, files)
 	for _, name := range names {
 		has := of[name]
 		if has.at = now; !files {

@@ -19,13 +19,7 @@ type scratch struct {
 	broken error
 	mail   []message // what waits for the leader
 	keys   map[string]bool
-	fresh  map[string]*Job  // those that were handed in and that the leader has not heard of
-	seq    int64            // of the last of them
-	ids    map[named]string // of those that have not ended
-	// actions is its outbox, stands what it has of clusters.
-	actions *pending
-	stands  map[string]*stand
-	purses  *purses
+	stands map[string]*stand // what it has of clusters
 }
 
 // OpenScratch makes a database in a file that nobody needs afterwards: of one connection and, as
@@ -38,8 +32,7 @@ func OpenScratch(ctx context.Context, path string, seal *Seal) (*Store, error) {
 	}
 	s.db.SetMaxOpenConns(1)
 	if err = s.Migrate(ctx); err == nil {
-		s.scratch = &scratch{keys: map[string]bool{}, fresh: map[string]*Job{}, ids: map[named]string{}, stands: map[string]*stand{},
-			actions: &pending{ofJob: map[string][]*entry{}}, purses: &purses{map[string]float64{}, map[string]int64{}, map[string][]ledgerRow{}}}
+		s.scratch = &scratch{keys: map[string]bool{}, stands: map[string]*stand{}}
 		err = s.scratch.begin(ctx, s)
 	}
 	if err != nil {
@@ -53,7 +46,17 @@ func OpenScratch(ctx context.Context, path string, seal *Seal) (*Store, error) {
 func (s *scratch) begin(ctx context.Context, of *Store) error {
 	tx, err := of.db.BeginTx(context.WithoutCancel(ctx), nil) // the end of a context would end it
 	// each statement would watch its context, at the price of a statement
-	s.db, s.h = of.db, handle{statements: &statements{tx: tx, d: &of.d, under: context.WithoutCancel}, actions: s.actions, accounts: s.purses, scratch: s, bare: true}
+	q := &statements{tx: tx, d: &of.d, under: context.WithoutCancel}
+	jobs := &lineup{jobs: map[string]*Job{}, ids: map[named]string{}, of: map[string]int64{}, kept: q}
+	places := &places{ofJob: map[string][]*place{}, queue: jobs}
+	actions := &pending{ofJob: map[string][]*entry{}, places: places}
+	accounts := &purses{map[string]float64{}, map[string]int64{}, map[string][]ledgerRow{}}
+	jobs.left = func(id string) {
+		delete(places.ofJob, id)
+		delete(actions.ofJob, id)
+		delete(accounts.deals, id)
+	}
+	s.db, s.h = of.db, handle{statements: q, actions: actions, accounts: accounts, queue: jobs, bookings: places, scratch: s, bare: true}
 	return err
 }
 
@@ -96,37 +99,5 @@ func (s *scratch) take(limit int) []message {
 func (s *scratch) trust() {
 	if s != nil { // which is for one goroutine
 		s.entrusted, s.h.bare = true, false
-	}
-}
-
-// enter keeps jobs for the leader and gives the ids of those that are new.
-func (s *scratch) enter(group []*entering) map[named]string {
-	ids := map[named]string{}
-	for _, e := range group {
-		for _, j := range e.jobs {
-			if j == nil || s.ids[named{j.Owner, j.Key}] != "" {
-				continue
-			}
-			s.seq++
-			j.Seq = s.seq
-			s.fresh[j.ID] = j
-			of := named{j.Owner, j.Key}
-			ids[of], s.ids[of] = j.ID, j.ID
-		}
-	}
-	return ids
-}
-
-// leave forgets those of some jobs that have ended.
-func (s *scratch) leave(some map[string]*Job) {
-	if s == nil {
-		return
-	}
-	for id, j := range some {
-		if j.State.Final() {
-			delete(s.ids, named{j.Owner, j.Key})
-			s.actions.leave(id)
-			delete(s.purses.deals, id)
-		}
 	}
 }

@@ -12,6 +12,8 @@ type pending struct {
 	seq   int64
 	open  []*entry            // not done, in order of their numbers
 	ofJob map[string][]*entry // done ones, too: none is done twice
+	// places tell where they are to be done.
+	places *places
 }
 
 // entry is an action in it.
@@ -45,20 +47,28 @@ func (p *pending) add(_ context.Context, rows []actionRow, _ int64) error {
 }
 
 // free tells whether an action may be leased.
-func (e *entry) free(l *leasing) bool {
-	return e.due <= l.now && e.until < l.now && !slices.Contains(l.but, e.Cluster)
+func (p *pending) free(e *entry, l *leasing) bool {
+	return e.due <= l.now && e.until < l.now && (len(l.but) == 0 || !slices.Contains(l.but, p.at(e)))
+}
+
+// at is where an action is to be done; "": its booking is not there.
+func (p *pending) at(e *entry) string {
+	if b := p.places.find(e.Job, e.Key[len(e.Verb)+1:]); b != nil {
+		return b.Cluster
+	}
+	return ""
 }
 
 // due implements actions.
 func (p *pending) due(_ context.Context, l leasing) (bool, error) {
-	return slices.ContainsFunc(p.open, func(e *entry) bool { return e.free(&l) }), nil
+	return slices.ContainsFunc(p.open, func(e *entry) bool { return p.free(e, &l) }), nil
 }
 
 // claim implements actions.
 func (p *pending) claim(_ context.Context, l leasing) (list []action, err error) {
 	var due []*entry
 	for _, e := range p.open {
-		if e.free(&l) {
+		if p.free(e, &l) {
 			due = append(due, e)
 		}
 	}
@@ -70,6 +80,7 @@ func (p *pending) claim(_ context.Context, l leasing) (list []action, err error)
 	for _, e := range due {
 		e.until = l.until
 		e.Attempts++
+		e.Cluster = p.at(e)
 		list = append(list, e.action)
 	}
 	return list, nil
@@ -148,6 +159,3 @@ func (p *pending) forget(_ context.Context, job string, due int64) (found bool, 
 	}
 	return found, nil
 }
-
-// leave forgets what was done of a job for which there will be nothing more.
-func (p *pending) leave(job string) { delete(p.ofJob, job) }

@@ -109,7 +109,7 @@ func (s *Scheduler) accept(who Person, sub *Submission, now time.Time) (*Job, er
 	if size > s.conf.MaxSandbox {
 		return nil, &RefusedError{fmt.Sprintf("its input files have %d bytes, the scheduler takes %d: name them by URL, or submit directly", size, s.conf.MaxSandbox)}
 	}
-	if s.store.scratch != nil && len(j.Inputs) == 0 { // it stays in memory until it ends
+	if len(j.Inputs) == 0 { // in memory it is not read again
 		j.parsed = job
 	}
 	return j, j.brought(job)
