@@ -61,14 +61,11 @@ func (s Listener) heard(b *wire.Beat, now int64, stored bool) *wire.Ack {
 func keepBeat(ctx context.Context, s *Store, b *wire.Beat, now time.Time) (*wire.Ack, error) {
 	ack := &wire.Ack{Schema: wire.AckSchema, Digest: (&wire.Set{}).Digest()}
 	err := tell(ctx, s, func(h handle) error {
-		known, torn, err := standing(ctx, h, b.Cluster, forUpdate, ack)
+		known, torn, err := h.clusters.standing(ctx, b.Cluster, true, ack)
 		if ack.Resync = !known || torn || ack.Seq != b.Seq || ack.Digest != b.Digest; err != nil || ack.Resync {
 			return err
 		}
-		if h.scratch != nil {
-			h.scratch.beat(b, now.Unix())
-		} else if err := h.write(ctx, "update cluster set made = $2, ttl = $3, seen = $4 where name = $1 and (made <= $2 or made > $5)", b.Cluster, b.Made, b.TTL, now.Unix(),
-			wire.Newest(b.TTL, now.Unix())); err != nil {
+		if err := h.clusters.beat(ctx, b, now.Unix()); err != nil {
 			return err
 		}
 		return bookingsOf(ctx, h.bookings, b.Cluster, now.Unix(), ack, b.Booked)
@@ -79,27 +76,16 @@ func keepBeat(ctx context.Context, s *Store, b *wire.Beat, now time.Time) (*wire
 // beats brings the leader's memory and the table together: what other replicas heard
 // is read, and what this one heard is written before the table's is old.
 func (w news) beats(ctx context.Context) error {
-	if w.h.scratch != nil { // it has heard all of them itself
-		for _, c := range w.mem.clusters {
-			c.stored = c.made
-		}
-		return nil
-	}
-	err := w.h.rows(ctx, func(scan func(...any) error) error {
-		var name string
-		var seq, made, ttl int64
-		if err := scan(&name, &seq, &made, &ttl); err != nil {
-			return err
-		}
-		if c := w.mem.clusters[name]; c != nil && c.seq == seq {
-			if c.stored = made; made > c.made || c.made > wire.Newest(ttl, w.now.Unix()) {
-				c.made, c.ttl = made, ttl
-			}
-		}
-		return nil
-	}, "select name, seq, made, ttl from cluster")
+	known, err := w.h.clusters.beats(ctx)
 	if err != nil {
 		return err
+	}
+	for _, r := range known {
+		if c := w.mem.clusters[r.Name]; c != nil && c.seq == r.Seq {
+			if c.stored = r.Made; r.Made > c.made || c.made > wire.Newest(r.TTL, w.now.Unix()) {
+				c.made, c.ttl = r.Made, r.TTL
+			}
+		}
 	}
 	var list []beatRow
 	late := false
@@ -115,8 +101,7 @@ func (w news) beats(ctx context.Context) error {
 	for _, c := range w.mem.clusters {
 		c.stored = c.made
 	}
-	return w.h.writeEach(ctx, `update cluster set made = cast(t.value->>'made' as {int}), ttl = cast(t.value->>'ttl' as {int}), seen = $2 from {each}
-		where cluster.name = t.value->>'name' and cluster.seq = cast(t.value->>'seq' as {int}) and cluster.made < cast(t.value->>'made' as {int})`, list, w.now.Unix())
+	return w.h.clusters.hear(ctx, list, w.now.Unix())
 }
 
 // beatRow is for a bulk statement.

@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -167,16 +166,8 @@ func (w *work) saveClusters(ctx context.Context) error {
 		if !c.changed {
 			continue
 		}
-		if c.changed = false; w.h.scratch != nil { // its leader has it in memory
-			continue
-		}
-		trust, err := json.Marshal(c.trust)
-		if err != nil {
-			return err
-		}
-		err = w.h.write(ctx, "update cluster set drained = $2, hits = $3, misses = $4, launch_ms = $5, trust = $6 where name = $1",
-			c.name, b2i(c.drained), c.hits, c.misses, c.launchMS, string(trust))
-		if err != nil {
+		c.changed = false
+		if err := w.h.clusters.count(ctx, c); err != nil {
 			return err
 		}
 	}

@@ -36,8 +36,8 @@ func TestEachElement(t *testing.T) {
 			}
 		}
 		lists := func() {
-			do(intake{handle: h, delta: d}.keepSlots(t.Context()))
-			do(intake{handle: h, delta: d}.keepLocal(t.Context()))
+			do(deltaTables{h.statements, d, 0}.keepSlots(t.Context()))
+			do(deltaTables{h.statements, d, 0}.keepLocal(t.Context()))
 			do(h.accounts.enter(t.Context(), deal(7, "d", "a", "b", 12, "j", "why\nnot")))
 			do(h.actions.add(t.Context(), []actionRow{{"k", "j", launch, 9}, {"k", "j", end, 10}}, 3))
 			do(h.writeLog(t.Context(), 4, []Entry{{At: 1, Event: "e"}, {At: 2, Job: "j", Cluster: "c", Who: "w", Event: "e", Said: "not UTF-8: \xff"}}))

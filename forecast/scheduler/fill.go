@@ -17,14 +17,14 @@ const filled = 50
 // fill enters rows into a table that has none of their keys. PostgreSQL is sent
 // them by its own protocol for that, which costs it less than half of what reading them
 // out of JSON does. A value's type has as many bits as its column's.
-func (h handle) fill(ctx context.Context, table string, columns []string, rows [][]any) error {
-	if err := h.flush(ctx); err != nil {
+func (q *statements) fill(ctx context.Context, table string, columns []string, rows [][]any) error {
+	if err := q.flush(ctx); err != nil {
 		return err
 	}
-	if h.wait == nil || h.wait.conn == nil {
-		return h.fillEmbedded(ctx, table, columns, rows)
+	if q.wait == nil || q.wait.conn == nil {
+		return q.fillEmbedded(ctx, table, columns, rows)
 	}
-	err := h.wait.conn.Raw(func(c any) error {
+	err := q.wait.conn.Raw(func(c any) error {
 		query := "copy " + table + " (" + strings.Join(columns, ", ") + ") from stdin binary"
 		_, err := c.(*stdlib.Conn).Conn().PgConn().CopyFrom(ctx, bytes.NewReader(binaryRows(rows)), query)
 		return err
@@ -60,7 +60,7 @@ func binaryRows(rows [][]any) []byte {
 }
 
 // fillEmbedded enters rows some at a time.
-func (h handle) fillEmbedded(ctx context.Context, table string, columns []string, rows [][]any) error {
+func (q *statements) fillEmbedded(ctx context.Context, table string, columns []string, rows [][]any) error {
 	places := "(" + strings.Repeat("?, ", len(columns)-1) + "?)"
 	into := "insert into " + table + " (" + strings.Join(columns, ", ") + ") values "
 	query := into + strings.Repeat(places+", ", filled-1) + places
@@ -70,12 +70,12 @@ func (h handle) fillEmbedded(ctx context.Context, table string, columns []string
 		for _, row := range rows[:filled] {
 			args = append(args, row...)
 		}
-		if _, err := h.tx.ExecContext(ctx, query, args...); err != nil {
+		if _, err := q.tx.ExecContext(ctx, query, args...); err != nil {
 			return failed(query, err)
 		}
 	}
 	for _, row := range rows {
-		if _, err := h.tx.ExecContext(ctx, into+places, row...); err != nil {
+		if _, err := q.tx.ExecContext(ctx, into+places, row...); err != nil {
 			return failed(into, err)
 		}
 	}

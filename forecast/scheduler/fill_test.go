@@ -48,7 +48,7 @@ func TestFullSetsComeBack(t *testing.T) {
 				t.Fatal(err)
 			}
 			err := s.read(t.Context(), func(h handle) error {
-				got, err := h.slotsOf(t.Context(), d.Cluster)
+				got, err := h.clusters.slots(t.Context(), d.Cluster)
 				if err == nil && (got.Len() != n || got.Digest() != set.Digest()) {
 					t.Errorf("%d slots sent, %d read, digests %s and %s", n, got.Len(), set.Digest(), got.Digest())
 				}
@@ -83,7 +83,7 @@ func TestFullSetWholeOrNotAtAll(t *testing.T) {
 			t.Errorf("after a set that was refused: %+v, %v", ack, err)
 		}
 		err = s.read(t.Context(), func(h handle) error {
-			got, err := h.slotsOf(t.Context(), "c")
+			got, err := h.clusters.slots(t.Context(), "c")
 			if err == nil && got.Digest() != set.Digest() {
 				t.Errorf("%d slots are left", got.Len())
 			}

@@ -3,7 +3,6 @@ package scheduler
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -174,7 +173,7 @@ func (w news) slots(ctx context.Context, told *message) error {
 	if err := c.set.Apply(d); isMismatch(err) {
 		w.log = append(w.log, Entry{At: millis(w.now), Cluster: c.name, Who: "scheduler", Event: "resync", Said: err.Error()})
 		c.torn = true
-		return w.h.askAgain(ctx, c.name)
+		return w.h.clusters.askAgain(ctx, c.name)
 	} else if err != nil {
 		return err
 	}
@@ -186,27 +185,22 @@ func (w news) slots(ctx context.Context, told *message) error {
 		c.load = *d.Load
 	}
 	if d.Site != nil {
-		return w.published(c, d.Site)
+		w.published(c, d.Site)
 	}
 	return nil
 }
 
 // published takes in what a site says of itself.
-func (w news) published(c *cluster, site *wire.Site) error {
-	text, err := json.Marshal(site)
-	if err != nil {
-		return err
-	}
+func (w news) published(c *cluster, site *wire.Site) {
 	was := c.bare
-	if err = w.mem.settle(c, string(text), w.s.conf); err == nil && c.bare != was {
+	if w.mem.settle(c, *site, w.s.conf); c.bare != was {
 		w.s.log.Warn("a cluster's nodes have more features than count: so many of them are taken for nodes without features and GPUs", "cluster", c.name, "nodes", c.bare)
 	}
-	return err
 }
 
-// reload reads a cluster anew. What was counted of its bookings in this cycle stays.
+// reload reads a cluster anew. What was counted of its bookings stays: in this cycle, too.
 func (w news) reload(ctx context.Context, name string, was *cluster) error {
-	if err := w.mem.loadClusters(ctx, w.h, name, w.s.conf, &w.s.store.fresh); err != nil || was == nil || !was.changed && w.h.scratch == nil {
+	if err := w.mem.loadClusters(ctx, w.h, name, w.s.conf, &w.s.store.fresh); err != nil || was == nil {
 		return err
 	}
 	c := w.mem.clusters[name]

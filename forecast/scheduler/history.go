@@ -201,7 +201,7 @@ func (h past) foreseen(ctx context.Context, at int64, names ...string) (map[stri
 }
 
 // bury keeps the local jobs that a delta ends.
-func (h intake) bury(ctx context.Context) error {
+func (h deltaTables) bury(ctx context.Context) error {
 	running := func(e wire.Entry) bool { return e.State == "running" }
 	tasks, in := slices.Clone(h.delta.JobsGone), "in"
 	for _, e := range h.delta.Jobs {

@@ -21,7 +21,7 @@ func (o outbox) launch(ctx context.Context, a action, j *Job, back plugins.Submi
 	if j.State != Booked {
 		return r.end(plugins.Refused, "it is not to be sent any more")
 	}
-	site, err := siteAt(ctx, o.Scheduler, j.Booking.Cluster)
+	site, err := o.store.Site(ctx, j.Booking.Cluster)
 	if err != nil {
 		r.Said = err.Error()
 		return 2 * time.Second

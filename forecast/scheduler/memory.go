@@ -3,9 +3,7 @@ package scheduler
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -106,26 +104,9 @@ func (h handle) load(ctx context.Context, epoch int64, conf Config, known *arriv
 	return m, err
 }
 
-// clusterRow is what the table has of a cluster beside what its memory takes over as it is.
-type clusterRow struct {
-	*cluster
-	digest, site, load, trust string
-	drained                   int
-}
-
 // loadClusters reads one cluster, or with "" all of them, and their slots, unless they are among those given.
 func (m *memory) loadClusters(ctx context.Context, h handle, one string, conf Config, known *arrivals) error {
-	var list []clusterRow
-	if h.scratch != nil {
-		return m.loadStands(ctx, h, one, conf, known)
-	}
-	err := h.rows(ctx, func(scan func(...any) error) error {
-		r := clusterRow{cluster: &cluster{}}
-		err := scan(&r.name, &r.seq, &r.digest, &r.made, &r.ttl, &r.drained, &r.hits, &r.misses, &r.launchMS, &r.trust, &r.site, &r.load)
-		list = append(list, r)
-		return err
-	}, `select name, seq, digest, made, ttl, drained, hits, misses, launch_ms, trust, site, load from cluster
-		where name = $1 or $1 = '' order by name`, one)
+	list, err := h.clusters.read(ctx, one)
 	if err == nil && one != "" && len(list) == 0 {
 		err = fmt.Errorf("cluster %s: %w", one, ErrNoCluster)
 	}
@@ -137,53 +118,23 @@ func (m *memory) loadClusters(ctx context.Context, h handle, one string, conf Co
 	return err
 }
 
-// loadStands is loadClusters of a scratch database.
-func (m *memory) loadStands(ctx context.Context, h handle, one string, conf Config, known *arrivals) error {
-	for _, name := range slices.Sorted(maps.Keys(h.scratch.stands)) {
-		if one != "" && name != one {
-			continue
-		}
-		r, err := h.scratch.stands[name].row(name)
-		if err == nil {
-			err = m.loadCluster(ctx, h, r, conf, known)
-		}
-		if err != nil || one != "" {
-			return err
-		}
-	}
-	if one != "" {
-		return fmt.Errorf("cluster %s: %w", one, ErrNoCluster)
-	}
-	return nil
-}
-
 func (m *memory) loadCluster(ctx context.Context, h handle, r clusterRow, conf Config, known *arrivals) (err error) {
 	c := r.cluster
 	_, there := conf.Clusters[c.name]
-	c.gone, c.drained, c.stored = !there, r.drained != 0, c.made
-	if err := json.Unmarshal([]byte(r.load), &c.load); err != nil {
-		return err
-	}
-	if err := json.Unmarshal([]byte(r.trust), &c.trust); err != nil {
-		return err
-	}
-	if c.set = known.take(c.name, r.digest); c.set == nil && h.scratch != nil {
-		return fmt.Errorf("cluster %s: its slots are not in memory, and a scratch database keeps none", c.name)
-	} else if c.set == nil {
-		if c.set, err = h.slotsOf(ctx, c.name); err != nil {
+	c.gone, c.stored = !there, c.made
+	if c.set = known.take(c.name, r.digest); c.set == nil {
+		if c.set, err = h.clusters.slots(ctx, c.name); err != nil {
 			return err
 		}
 	}
 	m.clusters[c.name] = c
-	return m.settle(c, r.site, conf)
+	m.settle(c, c.site, conf)
+	return nil
 }
 
-// settle takes in what a site publishes of itself.
-func (m *memory) settle(c *cluster, site string, conf Config) error {
-	c.site = wire.Site{}
-	if err := json.Unmarshal([]byte(site), &c.site); err != nil {
-		return err
-	}
+// settle takes in what a site publishes of itself, which nobody changes.
+func (m *memory) settle(c *cluster, site wire.Site, conf Config) {
+	c.site = site
 	c.formula, c.formulaErr = nil, nil
 	if c.site.Function != "" {
 		c.formula, c.formulaErr = plan.CompileFormula(c.site.Function)
@@ -201,7 +152,6 @@ func (m *memory) settle(c *cluster, site string, conf Config) error {
 	}
 	c.resource = c.describe(conf.Clusters[c.name])
 	clear(m.rights)
-	return nil
 }
 
 // describe is the cluster as requirements of jobs see it.

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"gridbroker/forecast/wire"
 	"gridbroker/glue"
 	"gridbroker/plugins"
 )
@@ -154,19 +153,6 @@ func (o outbox) about(ctx context.Context, a action) (j *Job, all authorities, e
 		return err
 	})
 	return j, all, err
-}
-
-// siteAt is what a cluster publishes of itself.
-func siteAt(ctx context.Context, s *Scheduler, cluster string) (*wire.Site, error) {
-	if s.store.scratch == nil {
-		return s.store.Site(ctx, cluster)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.mem == nil || s.mem.clusters[cluster] == nil {
-		return nil, fmt.Errorf("cluster %s: %w", cluster, ErrNoCluster)
-	}
-	return new(s.mem.clusters[cluster].site), nil
 }
 
 // timeFor is how long an action may take: sending until the slot is given up, and what is tried

@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -14,15 +13,9 @@ import (
 // settled takes in a site, as a cycle does.
 func settled(t *testing.T, m *memory, name string, site *wire.Site) *cluster {
 	t.Helper()
-	text, err := json.Marshal(site)
-	if err != nil {
-		t.Fatal(err)
-	}
 	c := &cluster{name: name}
 	m.clusters[name] = c
-	if err := m.settle(c, string(text), Config{}); err != nil {
-		t.Fatal(err)
-	}
+	m.settle(c, *site, Config{})
 	return c
 }
 
@@ -49,17 +42,9 @@ func TestNodesOfManyFeatures(t *testing.T) {
 	testbed.Computes(t)
 	m := emptyMemory()
 	site, good := manyFeatures(590, 1000, "rogue"), manyFeatures(2, 1, "good")
-	text, err := json.Marshal(site)
-	if err != nil {
-		t.Fatal(err)
-	}
 	c := &cluster{name: "rogue"}
 	m.clusters["rogue"] = c
-	testbed.Within(t, 4*time.Second, 300<<20, func() {
-		if err := m.settle(c, string(text), Config{}); err != nil {
-			t.Fatal(err)
-		}
-	})
+	testbed.Within(t, 4*time.Second, 300<<20, func() { m.settle(c, *site, Config{}) })
 	testbed.Within(t, 2*time.Second, 50<<20, func() {
 		for i := range 20 {
 			m.classesFor(&Job{Tags: []string{fmt.Sprint("wanted-", i)}})

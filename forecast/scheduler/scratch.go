@@ -19,7 +19,6 @@ type scratch struct {
 	broken error
 	mail   []message // what waits for the leader
 	keys   map[string]bool
-	stands map[string]*stand // what it has of clusters
 }
 
 // OpenScratch makes a database in a file that nobody needs afterwards: of one connection and, as
@@ -32,7 +31,7 @@ func OpenScratch(ctx context.Context, path string, seal *Seal) (*Store, error) {
 	}
 	s.db.SetMaxOpenConns(1)
 	if err = s.Migrate(ctx); err == nil {
-		s.scratch = &scratch{keys: map[string]bool{}, stands: map[string]*stand{}}
+		s.scratch = &scratch{keys: map[string]bool{}}
 		err = s.scratch.begin(ctx, s)
 	}
 	if err != nil {
@@ -56,7 +55,7 @@ func (s *scratch) begin(ctx context.Context, of *Store) error {
 		delete(actions.ofJob, id)
 		delete(accounts.deals, id)
 	}
-	s.db, s.h = of.db, handle{statements: q, actions: actions, accounts: accounts, queue: jobs, bookings: places, scratch: s, bare: true}
+	s.db, s.h = of.db, handle{statements: q, actions: actions, accounts: accounts, queue: jobs, bookings: places, clusters: stands{}, scratch: s, bare: true}
 	return err
 }
 

@@ -14,16 +14,9 @@ import (
 )
 
 // Site reads what a cluster publishes of itself.
-func (s *Store) Site(ctx context.Context, cluster string) (*wire.Site, error) {
-	var text string
-	err := s.read(ctx, func(h handle) error {
-		return h.tx.QueryRowContext(ctx, h.d.say("select site from cluster where name = $1"), cluster).Scan(&text)
-	})
-	if err != nil {
-		return nil, err
-	}
-	site := &wire.Site{}
-	return site, json.Unmarshal([]byte(text), site)
+func (s *Store) Site(ctx context.Context, cluster string) (site *wire.Site, err error) {
+	err = s.read(ctx, func(h handle) error { site, err = h.clusters.site(ctx, cluster); return err })
+	return site, err
 }
 
 // ClusterInfo is what is known of a cluster.

@@ -22,6 +22,7 @@ type handle struct {
 	accounts accounts
 	queue    queue
 	bookings bookings
+	clusters clusters
 	scratch  *scratch // nil: the database is one that is needed
 	// bare: and it was never given a credential.
 	bare bool
@@ -41,7 +42,7 @@ func withCaller(ctx context.Context) context.Context { return ctx }
 
 // tables is a transaction of a store whose parts are all tables.
 func tables(q *statements) handle {
-	return handle{statements: q, actions: actionTable{q}, accounts: accountTable{q}, queue: queueTable{q}, bookings: bookingTable{q}}
+	return handle{statements: q, actions: actionTable{q}, accounts: accountTable{q}, queue: queueTable{q}, bookings: bookingTable{q}, clusters: clusterTable{q}}
 }
 
 // transactions are how those of a store are run.
