@@ -172,7 +172,7 @@ func (o outbox) finish(ctx context.Context, a action, r result) error {
 		if over, err := cleaning(ctx, h, a, r, o.now().Add(o.conf.KeepAtSites)); over || err != nil {
 			return err
 		}
-		if err := h.post(ctx, kindResult, "result/"+a.Key, r); err != nil {
+		if err := h.mail.post(ctx, kindResult, "result/"+a.Key, r); err != nil {
 			return err
 		}
 		h.wake()

@@ -177,20 +177,7 @@ func idles(ctx context.Context, s *Scheduler, m *memory, now time.Time) bool {
 	if m.anyToPlan() {
 		return false
 	}
-	if own := s.store.scratch; own != nil && (len(own.mail) > 0 || !own.entrusted) {
-		return len(own.mail) == 0
-	}
-	var epoch, messages, credentials, delegations, sum int64 // who was deposed is to be told
-	err := s.store.read(ctx, func(h handle) error {
-		return h.rows(ctx, func(scan func(...any) error) error { return scan(&epoch, &messages, &credentials, &delegations, &sum) },
-			`select (select epoch from leader), (select count(*) from (select 1 from message limit 1) as m), (select count(*) from credential),
-			(select count(*) from delegation), cast((select coalesce(sum(expires), 0) from credential) + (select coalesce(sum(expires), 0) from delegation) as {int})`)
-	})
-	for _, a := range m.expires.last {
-		sum -= a.until
-	}
-	for _, a := range m.expires.own {
-		sum -= a.until
-	}
-	return err == nil && epoch == m.epoch && messages == 0 && int(credentials) == len(m.expires.last) && int(delegations) == len(m.expires.own) && sum == 0
+	quiet := false
+	err := s.store.read(ctx, func(h handle) (err error) { quiet, err = h.reign.quiet(ctx, m); return err })
+	return err == nil && quiet
 }

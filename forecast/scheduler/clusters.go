@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"gridbroker/forecast/wire"
 )
@@ -111,12 +112,17 @@ func (h clusterTable) read(ctx context.Context, one string) (list []clusterRow, 
 
 // site implements clusters.
 func (h clusterTable) site(ctx context.Context, cluster string) (*wire.Site, error) {
-	var text string
-	if err := h.tx.QueryRowContext(ctx, h.d.say("select site from cluster where name = $1"), cluster).Scan(&text); err != nil {
+	var text []byte
+	known := false
+	err := h.rows(ctx, func(scan func(...any) error) error { known = true; return scan(&text) }, "select site from cluster where name = $1", cluster)
+	if err == nil && !known {
+		err = fmt.Errorf("cluster %s: %w", cluster, ErrNoCluster)
+	}
+	if err != nil {
 		return nil, err
 	}
 	site := &wire.Site{}
-	return site, json.Unmarshal([]byte(text), site)
+	return site, json.Unmarshal(text, site)
 }
 
 // slots implements clusters.

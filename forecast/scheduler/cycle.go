@@ -41,7 +41,7 @@ func (s *Scheduler) Cycle(ctx context.Context, epoch int64) (Report, error) {
 		return w.report, nil
 	}
 	err := s.store.tx(ctx, func(h handle) (err error) {
-		if err := h.fence(ctx, epoch); err != nil {
+		if err := h.reign.fence(ctx, epoch); err != nil {
 			return err
 		}
 		if mem == nil || mem.epoch != epoch {
@@ -97,7 +97,7 @@ type work struct {
 }
 
 func (w *work) run(ctx context.Context) error {
-	list, err := w.h.take(ctx, maxMessages)
+	list, err := w.h.mail.take(ctx, maxMessages)
 	if err != nil {
 		return err
 	}
@@ -153,7 +153,7 @@ func (w *work) save(ctx context.Context) error {
 		return err
 	}
 	w.h.queue.over(w.changed)
-	return w.h.writeLog(ctx, w.epoch, w.log)
+	return w.h.log.write(ctx, w.epoch, w.log)
 }
 
 // saveChanged writes the jobs that have changed.

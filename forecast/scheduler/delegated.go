@@ -111,12 +111,26 @@ func (all *authorities) takes(owner, vo string, own bool, a authority) {
 	all.last[owner] = a
 }
 
-// expiries reads the authorities of all users, or of one, but no credential.
-func (h handle) expiries(ctx context.Context, only ...string) (all authorities, err error) {
+// wallet is what users have delegated and shown, as a transaction has it.
+type wallet interface {
+	// expiries are the authorities of all users, or of one, but no credential; credentials those of some users, encrypted.
+	expiries(ctx context.Context, only ...string) (authorities, error)
+	credentials(ctx context.Context, owners []string) (authorities, error)
+	// vouchers is until when attributes are good: of all users, or of one.
+	vouchers(ctx context.Context, only ...string) (map[string]vouched, error)
+	// keep keeps what a user delegates; show notes until when a token is good, by a mark that is no credential, vouch
+	// until when attributes are: all in seconds of Unix time, and the latest time counts.
+	keep(ctx context.Context, seal *Seal, d delegated) error
+	show(ctx context.Context, owner string, until int64, mark []byte) error
+	vouch(ctx context.Context, owner string, attributes []string, until int64) error
+}
+
+// walletTable is the wallet in tables.
+type walletTable struct{ *statements }
+
+// expiries implements wallet.
+func (h walletTable) expiries(ctx context.Context, only ...string) (all authorities, err error) {
 	all = authorities{own: map[holder]authority{}, last: map[string]authority{}}
-	if h.bare {
-		return all, nil
-	}
 	err = h.rows(ctx, func(scan func(...any) error) error {
 		var owner, vo string
 		var own, size int
@@ -127,16 +141,16 @@ func (h handle) expiries(ctx context.Context, only ...string) (all authorities, 
 	}, `select owner, vo, expires, attributes, length(body), 1 from delegation where $1 = '' or owner = $1
 		union all select owner, vo, expires, attributes, length(body), 0 from credential where $1 = '' or owner = $1`, strings.Join(only, ""))
 	if err == nil {
-		all.vouched, err = vouchers(ctx, h, only...)
+		all.vouched, err = h.vouchers(ctx, only...)
 	}
 	return all, err
 }
 
-// credentials reads those of some users, encrypted.
-func credentials(ctx context.Context, h handle, owners []string) (all authorities, err error) {
+// credentials implements wallet.
+func (h walletTable) credentials(ctx context.Context, owners []string) (all authorities, err error) {
 	all = authorities{own: map[holder]authority{}, last: map[string]authority{}}
 	text, err := jsonText(owners)
-	if err != nil || h.bare {
+	if err != nil {
 		return all, err
 	}
 	err = h.rows(ctx, func(scan func(...any) error) error {
@@ -173,23 +187,25 @@ func (s *Store) KeepCredential(ctx context.Context, owner string, body []byte, e
 	if len(vos) == 0 {
 		d.vos = []string{""}
 	}
-	return s.tx(ctx, func(h handle) error {
-		s.scratch.trust()
-		if _, err := adopt(ctx, h, s.seal, owner); err != nil {
-			return err
-		}
-		_, err := h.exec(ctx, `insert into credential (owner, expires, body, attributes) values ($1, $2, $3, $4)
-			on conflict (owner) do update set expires = excluded.expires, body = excluded.body, attributes = excluded.attributes`,
-			owner, d.expires, s.seal.Close(lastName(owner), body), d.attributes)
-		if err != nil {
-			return err
-		}
-		return keepDelegated(ctx, h, s.seal, d)
-	})
+	return s.tx(ctx, func(h handle) error { return h.wallet.keep(ctx, s.seal, d) })
+}
+
+// keep implements wallet.
+func (h walletTable) keep(ctx context.Context, seal *Seal, d delegated) error {
+	if _, err := adopt(ctx, h.statements, seal, d.owner); err != nil {
+		return err
+	}
+	_, err := h.exec(ctx, `insert into credential (owner, expires, body, attributes) values ($1, $2, $3, $4)
+		on conflict (owner) do update set expires = excluded.expires, body = excluded.body, attributes = excluded.attributes`,
+		d.owner, d.expires, seal.Close(lastName(d.owner), d.body), d.attributes)
+	if err != nil {
+		return err
+	}
+	return keepDelegated(ctx, h.statements, seal, d)
 }
 
 // keepDelegated enters a credential that is the user's last one for each of its VOs. Of more VOs than there may be those go that end first.
-func keepDelegated(ctx context.Context, h handle, seal *Seal, d delegated) error {
+func keepDelegated(ctx context.Context, h *statements, seal *Seal, d delegated) error {
 	for _, vo := range d.vos {
 		err := h.write(ctx, `insert into delegation (owner, vo, expires, attributes, body) values ($1, $2, $3, $4, $5)
 			on conflict (owner, vo) do update set expires = excluded.expires, attributes = excluded.attributes, body = excluded.body`,
@@ -207,13 +223,13 @@ func keepDelegated(ctx context.Context, h handle, seal *Seal, d delegated) error
 }
 
 // noteVO notes of which VO a user's last credential is.
-func noteVO(ctx context.Context, h handle, owner, vo string) error {
+func noteVO(ctx context.Context, h *statements, owner, vo string) error {
 	return h.write(ctx, "update credential set vo = $2, nonce = substr(body, 1, 12) where owner = $1", owner, vo)
 }
 
 // adopt takes over what a program of the version before has kept, which does not know of VOs: of one user, or with "" of all. What
 // cannot be read is of none.
-func adopt(ctx context.Context, h handle, seal *Seal, only string) (found bool, err error) {
+func adopt(ctx context.Context, h *statements, seal *Seal, only string) (found bool, err error) {
 	var list []delegated
 	err = h.rows(ctx, func(scan func(...any) error) error {
 		var d delegated

@@ -374,7 +374,7 @@ func TestNewerTokensAreShown(t *testing.T) {
 	}
 	until := func() int64 {
 		var of authorities
-		err := f.store.read(t.Context(), func(h handle) (err error) { of, err = h.expiries(t.Context()); return err })
+		err := f.store.read(t.Context(), func(h handle) (err error) { of, err = h.wallet.expiries(t.Context()); return err })
 		if a := of.last[iss.URL+"#carol"]; err == nil && a.lack == errUnshown {
 			return a.until
 		}
@@ -440,7 +440,7 @@ func (f *front) credential(owner string) ([]byte, error) {
 // credentialOf is the credential that jobs go by.
 func credentialOf(t testing.TB, s *Store, by holder, now time.Time) (body []byte, err error) {
 	err = s.read(t.Context(), func(h handle) error {
-		all, err := credentials(t.Context(), h, []string{by.owner})
+		all, err := h.wallet.credentials(t.Context(), []string{by.owner})
 		if err != nil {
 			return err
 		}

@@ -23,7 +23,7 @@ func TestEachElement(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		h := tables(s.scratch.h.statements)
+		h := tables(s.ways.(*scratch).h.statements)
 		d := &wire.Delta{Cluster: "c", Put: []wire.Slot{
 			{ID: 1<<53 - 1, Node: "n\u00e4 \"1\"", CPUs: 3, From: 5, Start: 0.98, Hold: 1e-9},
 			{ID: 2, CPUs: 1, GPUs: 2, Memory: 1 << 40, From: 1, To: 9, Latest: 4, Start: 1, Hold: 0.5, Priority: 2.5, Task: "t"},
@@ -40,7 +40,7 @@ func TestEachElement(t *testing.T) {
 			do(deltaTables{h.statements, d, 0}.keepLocal(t.Context()))
 			do(h.accounts.enter(t.Context(), deal(7, "d", "a", "b", 12, "j", "why\nnot")))
 			do(h.actions.add(t.Context(), []actionRow{{"k", "j", launch, 9}, {"k", "j", end, 10}}, 3))
-			do(h.writeLog(t.Context(), 4, []Entry{{At: 1, Event: "e"}, {At: 2, Job: "j", Cluster: "c", Who: "w", Event: "e", Said: "not UTF-8: \xff"}}))
+			do(h.log.write(t.Context(), 4, []Entry{{At: 1, Event: "e"}, {At: 2, Job: "j", Cluster: "c", Who: "w", Event: "e", Said: "not UTF-8: \xff"}}))
 			do(h.bookings.book(t.Context(), []bookingRow{{"k", "j", "c", 1, 2, 3, wire.Booking{Key: "k", Way: wire.Begin}}}, 2))
 			do(h.bookings.close(t.Context(), []closedRow{{"k", "over", 77, "j"}}))
 			do(h.queue.save(t.Context(), []*Job{{ID: "j", State: Running, Reason: "a & b"}}))

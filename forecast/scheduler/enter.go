@@ -214,11 +214,11 @@ func (n *entrance) entered(ctx context.Context, s *Scheduler, h handle, group []
 	if len(fresh) == 0 {
 		return nil
 	}
-	if err := h.writeLog(ctx, 0, log); err != nil {
+	if err := h.log.write(ctx, 0, log); err != nil {
 		return err
 	}
 	h.wake()
-	return h.post(ctx, kindJob, "job/"+fresh[0], fresh)
+	return h.mail.post(ctx, kindJob, "job/"+fresh[0], fresh)
 }
 
 // welcome gives a new user the usual budget.

@@ -44,12 +44,12 @@ func (m *memory) expired(j *Job, now int64) error {
 // readAuthorities reads those of the users anew, and what a program of the version before has kept since.
 func readAuthorities(ctx context.Context, w *work) (err error) {
 	before := w.mem.expires.last
-	if w.mem.expires, err = w.h.expiries(ctx); err != nil || !w.first && maps.Equal(before, w.mem.expires.last) {
+	if w.mem.expires, err = w.h.wallet.expiries(ctx); err != nil || !w.first && maps.Equal(before, w.mem.expires.last) {
 		return err
 	}
-	found, err := adopt(ctx, w.h, w.s.store.seal, "")
+	found, err := adopt(ctx, w.h.statements, w.s.store.seal, "")
 	if found && err == nil {
-		w.mem.expires, err = w.h.expiries(ctx)
+		w.mem.expires, err = w.h.wallet.expiries(ctx)
 	}
 	return err
 }
@@ -112,15 +112,18 @@ func showToken(ctx context.Context, s *Scheduler, who Person) error {
 	if !s.shown.later(key, until) {
 		return nil
 	}
-	err := s.store.tx(ctx, func(h handle) error {
-		s.store.scratch.trust()
-		_, err := h.exec(ctx, `insert into credential (owner, expires, body) values ($1, $2, $3)
-			on conflict (owner) do update set expires = excluded.expires, body = excluded.body where credential.expires < excluded.expires and length(credential.body) <= $4`,
-			who.Subject, until, s.store.seal.Close("credential/"+who.Subject, nil), sealSize)
-		return err
-	})
+	mark := s.store.seal.Close("credential/"+who.Subject, nil)
+	err := s.store.tx(ctx, func(h handle) error { return h.wallet.show(ctx, who.Subject, until, mark) })
 	if err == nil {
 		s.shown.note(key, until)
 	}
+	return err
+}
+
+// show implements wallet.
+func (h walletTable) show(ctx context.Context, owner string, until int64, mark []byte) error {
+	_, err := h.exec(ctx, `insert into credential (owner, expires, body) values ($1, $2, $3)
+		on conflict (owner) do update set expires = excluded.expires, body = excluded.body where credential.expires < excluded.expires and length(credential.body) <= $4`,
+		owner, until, mark, sealSize)
 	return err
 }

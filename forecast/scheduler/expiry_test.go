@@ -307,7 +307,7 @@ func TestTokenTakesNoProxyAway(t *testing.T) {
 
 func (w *world) authorities() (all authorities, err error) {
 	err = w.store.read(w.t.Context(), func(h handle) error {
-		all, err = h.expiries(w.t.Context())
+		all, err = h.wallet.expiries(w.t.Context())
 		return err
 	})
 	return all, err

@@ -109,7 +109,7 @@ func (s follower) kept(ctx context.Context, some [][]placed) (all authorities, e
 		owners = append(owners, jobs[0].by.owner)
 	}
 	err = s.store.read(ctx, func(h handle) error {
-		all, err = credentials(ctx, h, slices.Compact(owners))
+		all, err = h.wallet.credentials(ctx, slices.Compact(owners))
 		return err
 	})
 	return all, err
@@ -233,7 +233,7 @@ func (s follower) tell(ctx context.Context, jobs []placed, states []plugins.Stat
 	}
 	err := s.store.tx(ctx, func(h handle) error {
 		for i, v := range news {
-			if err := h.post(ctx, kindSeen, marks[i].key(v.Request), v); err != nil {
+			if err := h.mail.post(ctx, kindSeen, marks[i].key(v.Request), v); err != nil {
 				return err
 			}
 		}

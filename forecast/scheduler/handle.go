@@ -53,7 +53,7 @@ const byOwner = "cancelled by its owner"
 // out what is at the site first; it is due now.
 func (w news) cancelBooked(ctx context.Context, j *Job) error {
 	key := string(launch) + "/" + j.request()
-	doubt, err := w.h.doubtful(ctx, j)
+	doubt, err := w.h.reign.doubtful(ctx, j)
 	if err != nil {
 		return err
 	}

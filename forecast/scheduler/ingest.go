@@ -110,7 +110,7 @@ func (h intake) ingest(ctx context.Context, text []byte, ack *wire.Ack) error {
 	if !h.delta.Full {
 		m.Delta = text
 	}
-	if err := h.post(ctx, kindSlots, fmt.Sprintf("slots/%s/%d/%d", h.delta.Cluster, h.delta.Seq, h.delta.Made), m); err != nil {
+	if err := h.mail.post(ctx, kindSlots, fmt.Sprintf("slots/%s/%d/%d", h.delta.Cluster, h.delta.Seq, h.delta.Made), m); err != nil {
 		return err
 	}
 	h.wake()

@@ -152,11 +152,21 @@ func takeOver(ctx context.Context, s *Store, name string) (epoch int64, err erro
 	return epoch, err
 }
 
-// fence stops whoever is not leader any more.
-func (h handle) fence(ctx context.Context, epoch int64) error {
-	if h.scratch != nil {
-		return nil
-	}
+// reign is what a leader is told of others' doings, as a transaction has it.
+type reign interface {
+	// fence stops whoever is not leader any more.
+	fence(ctx context.Context, epoch int64) error
+	// quiet tells whether nothing waits for the leader who has a memory: no message, no credential, no other leader.
+	quiet(ctx context.Context, m *memory) (bool, error)
+	// doubtful tells whether a job may be further than is known.
+	doubtful(ctx context.Context, j *Job) (bool, error)
+}
+
+// reignTable is the reign in tables.
+type reignTable struct{ *statements }
+
+// fence implements reign.
+func (h reignTable) fence(ctx context.Context, epoch int64) error {
 	n := 0
 	err := h.rows(ctx, func(scan func(...any) error) error { n++; var e int64; return scan(&e) },
 		"select epoch from leader where epoch = $1 {for share}", epoch)
@@ -164,6 +174,21 @@ func (h handle) fence(ctx context.Context, epoch int64) error {
 		err = ErrDeposed
 	}
 	return err
+}
+
+// quiet implements reign.
+func (h reignTable) quiet(ctx context.Context, m *memory) (bool, error) {
+	var epoch, messages, credentials, delegations, sum int64 // who was deposed is to be told
+	err := h.rows(ctx, func(scan func(...any) error) error { return scan(&epoch, &messages, &credentials, &delegations, &sum) },
+		`select (select epoch from leader), (select count(*) from (select 1 from message limit 1) as m), (select count(*) from credential),
+		(select count(*) from delegation), cast((select coalesce(sum(expires), 0) from credential) + (select coalesce(sum(expires), 0) from delegation) as {int})`)
+	for _, a := range m.expires.last {
+		sum -= a.until
+	}
+	for _, a := range m.expires.own {
+		sum -= a.until
+	}
+	return err == nil && epoch == m.epoch && messages == 0 && int(credentials) == len(m.expires.last) && int(delegations) == len(m.expires.own) && sum == 0, err
 }
 
 // campaignFile waits for a lock on a file beside the embedded database.

@@ -16,9 +16,18 @@ type Entry struct {
 	Said    string `json:"said,omitempty"`
 }
 
-// writeLog appends to the log.
-func (h handle) writeLog(ctx context.Context, epoch int64, list []Entry) error {
-	if len(list) == 0 || h.scratch != nil {
+// journal is the log of actions, as a transaction has it.
+type journal interface {
+	// write appends to it.
+	write(ctx context.Context, epoch int64, list []Entry) error
+}
+
+// logTable is the log in a table.
+type logTable struct{ *statements }
+
+// write implements journal.
+func (h logTable) write(ctx context.Context, epoch int64, list []Entry) error {
+	if len(list) == 0 {
 		return nil
 	}
 	return h.writeEach(ctx, `insert into log (at, epoch, job, cluster, who, event, said)

@@ -99,7 +99,7 @@ func (h handle) load(ctx context.Context, epoch int64, conf Config, known *arriv
 		m.jobs[j.ID] = j
 	}
 	if err == nil {
-		m.expires, err = h.expiries(ctx)
+		m.expires, err = h.wallet.expiries(ctx)
 	}
 	return m, err
 }

@@ -106,12 +106,19 @@ type result struct {
 	cleanable bool // the site has it, and nobody needs that
 }
 
-// post leaves a message; one with a key that is there already is left out.
-func (h handle) post(ctx context.Context, k kind, key string, body any) error {
-	if h.scratch != nil {
-		h.scratch.post(k, key, body)
-		return nil
-	}
+// mail is what waits for the leader, as a transaction has it.
+type mail interface {
+	// post leaves a message; one with a key that is there already is left out.
+	post(ctx context.Context, k kind, key string, body any) error
+	// take takes the oldest, in order of arrival.
+	take(ctx context.Context, limit int) ([]message, error)
+}
+
+// messageTable is the mail in a table.
+type messageTable struct{ *statements }
+
+// post implements mail.
+func (h messageTable) post(ctx context.Context, k kind, key string, body any) error {
 	text, err := json.Marshal(body)
 	if err != nil {
 		return err
@@ -119,11 +126,8 @@ func (h handle) post(ctx context.Context, k kind, key string, body any) error {
 	return h.write(ctx, "insert into message (kind, key, body) values ($1, $2, $3) on conflict (key) do nothing", string(k), key, text)
 }
 
-// take takes the oldest messages, in order of arrival, out of the table.
-func (h handle) take(ctx context.Context, limit int) ([]message, error) {
-	if h.scratch != nil {
-		return h.scratch.take(limit), nil
-	}
+// take implements mail.
+func (h messageTable) take(ctx context.Context, limit int) ([]message, error) {
 	var list []message
 	err := h.rows(ctx, func(scan func(...any) error) error {
 		var m message

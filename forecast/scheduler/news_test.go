@@ -42,7 +42,7 @@ func newsAreOfOwnEnds(t *testing.T, w *world) {
 		w.s.hub.publish(list)
 		return <-told
 	}
-	log := func(list ...Entry) { tx(func(h handle) error { return h.writeLog(t.Context(), 0, list) }) }
+	log := func(list ...Entry) { tx(func(h handle) error { return h.log.write(t.Context(), 0, list) }) }
 	log(Entry{Job: "alices", Event: "submitted"})
 	entry := func(id int64, owner, event string) watched {
 		return watched{Entry{ID: id, Job: owner + "s", Event: event}, owner}

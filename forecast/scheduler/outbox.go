@@ -147,8 +147,8 @@ func (o outbox) about(ctx context.Context, a action) (j *Job, all authorities, e
 		if j, err = h.queue.job(ctx, a.Job); j == nil {
 			return err
 		}
-		if all, err = credentials(ctx, h, []string{j.Owner}); err == nil && a.Verb == launch && j.Lapses {
-			all.vouched, err = vouchers(ctx, h, j.Owner)
+		if all, err = h.wallet.credentials(ctx, []string{j.Owner}); err == nil && a.Verb == launch && j.Lapses {
+			all.vouched, err = h.wallet.vouchers(ctx, j.Owner)
 		}
 		return err
 	})

@@ -82,10 +82,10 @@ func TestHungLeader(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := tables(&statements{tx: hung, d: &w.store.d, under: withCaller})
-	if err := h.fence(t.Context(), epoch); err != nil {
+	if err := h.reign.fence(t.Context(), epoch); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.post(t.Context(), kindDrain, "of the old one", drained{"c0", "first", true}); err != nil {
+	if err := h.mail.post(t.Context(), kindDrain, "of the old one", drained{"c0", "first", true}); err != nil {
 		t.Fatal(err)
 	}
 	began := time.Now()
@@ -137,7 +137,7 @@ func TestKeyOfTheDatabase(t *testing.T) {
 				t.Error(err)
 			}
 			err := w.store.read(t.Context(), func(h handle) error {
-				all, err := credentials(t.Context(), h, []string{"alice"})
+				all, err := h.wallet.credentials(t.Context(), []string{"alice"})
 				if err != nil {
 					return err
 				}

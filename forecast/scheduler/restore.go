@@ -17,23 +17,21 @@ func (s *Store) Restored(ctx context.Context, now time.Time) error {
 		if _, err := h.exec(ctx, "insert into restored (at) values ($1)", now.Unix()); err != nil {
 			return err
 		}
-		return h.writeLog(ctx, 0, []Entry{{At: millis(now), Who: "operator", Event: "restored", Said: "an older copy of the database"}})
+		return h.log.write(ctx, 0, []Entry{{At: millis(now), Who: "operator", Event: "restored", Said: "an older copy of the database"}})
 	})
 }
 
 // doubtful tells whether a job may be further than the database knows.
 func (s *Store) doubtful(ctx context.Context, j *Job) (doubt bool, err error) {
 	err = s.read(ctx, func(h handle) error {
-		doubt, err = h.doubtful(ctx, j)
+		doubt, err = h.reign.doubtful(ctx, j)
 		return err
 	})
 	return doubt, err
 }
 
-func (h handle) doubtful(ctx context.Context, j *Job) (doubt bool, err error) {
-	if h.scratch != nil { // there are no copies of it
-		return false, nil
-	}
+// doubtful implements reign.
+func (h reignTable) doubtful(ctx context.Context, j *Job) (doubt bool, err error) {
 	err = h.rows(ctx, func(scan func(...any) error) error {
 		var at int64
 		err := scan(&at)

@@ -13,12 +13,8 @@ import (
 type scratch struct {
 	db *sql.DB
 	h  handle // the one transaction
-	// entrusted is whether it was ever given a credential.
-	entrusted bool
 	// broken is why the transaction is half done; nil: it is not.
 	broken error
-	mail   []message // what waits for the leader
-	keys   map[string]bool
 }
 
 // OpenScratch makes a database in a file that nobody needs afterwards: of one connection and, as
@@ -31,32 +27,35 @@ func OpenScratch(ctx context.Context, path string, seal *Seal) (*Store, error) {
 	}
 	s.db.SetMaxOpenConns(1)
 	if err = s.Migrate(ctx); err == nil {
-		s.scratch = &scratch{keys: map[string]bool{}}
-		err = s.scratch.begin(ctx, s)
+		err = beginScratch(ctx, s)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	s.ways = s.scratch
 	return s, nil
 }
 
-// begin begins the transaction.
-func (s *scratch) begin(ctx context.Context, of *Store) error {
+// beginScratch begins the one transaction of a store, whose parts are in memory.
+func beginScratch(ctx context.Context, of *Store) error {
 	tx, err := of.db.BeginTx(context.WithoutCancel(ctx), nil) // the end of a context would end it
+	if err != nil {
+		return err
+	}
 	// each statement would watch its context, at the price of a statement
 	q := &statements{tx: tx, d: &of.d, under: context.WithoutCancel}
 	jobs := &lineup{jobs: map[string]*Job{}, ids: map[named]string{}, of: map[string]int64{}, kept: q}
 	places := &places{ofJob: map[string][]*place{}, queue: jobs}
 	actions := &pending{ofJob: map[string][]*entry{}, places: places}
 	accounts := &purses{map[string]float64{}, map[string]int64{}, map[string][]ledgerRow{}}
+	box := &mailbox{keys: map[string]bool{}}
+	purse := &unused{wallet: walletTable{q}}
 	jobs.left = func(id string) {
 		delete(places.ofJob, id)
 		delete(actions.ofJob, id)
 		delete(accounts.deals, id)
 	}
-	s.db, s.h = of.db, handle{statements: q, actions: actions, accounts: accounts, queue: jobs, bookings: places, clusters: stands{}, scratch: s, bare: true}
-	return err
+	of.ways = &scratch{db: of.db, h: handle{statements: q, actions: actions, accounts: accounts, queue: jobs, bookings: places, clusters: stands{}, mail: box, log: unwritten{}, reign: only{box, purse}, wallet: purse}}
+	return nil
 }
 
 // write implements transactions.
@@ -72,31 +71,3 @@ func (s *scratch) read(_ context.Context, f func(handle) error) error { return f
 
 // close implements transactions.
 func (s *scratch) close() error { return errors.Join(s.h.tx.Commit(), s.db.Close()) }
-
-// post leaves a message; one with a key that is there already is left out.
-func (s *scratch) post(k kind, key string, body any) {
-	if !s.keys[key] {
-		s.keys[key] = true
-		s.mail = append(s.mail, message{kind: k, key: key, said: body})
-	}
-}
-
-// take takes the oldest messages.
-func (s *scratch) take(limit int) []message {
-	n := min(limit, len(s.mail))
-	list := s.mail[:n:n]
-	if s.mail = s.mail[n:]; len(s.mail) == 0 {
-		s.mail = nil
-	}
-	for _, m := range list {
-		delete(s.keys, m.key)
-	}
-	return list
-}
-
-// trust notes that the database is given a credential.
-func (s *scratch) trust() {
-	if s != nil { // which is for one goroutine
-		s.entrusted, s.h.bare = true, false
-	}
-}

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -115,9 +114,8 @@ func (d *outboxTrial) end() {
 	}
 }
 
-// The outbox that a scratch database has in memory leases, ends, gives back, hurries and drops what a table does, in
-// the same order.
-func TestScratchOutboxIsAsTheTable(t *testing.T) {
+// outboxes does the same to two whole ones, with what an outbox does around its table.
+func outboxes(t *testing.T) {
 	for seed := range uint64(5) {
 		var said [][]string
 		for _, s := range []*Store{newFile(t), newScratch(t)} {
@@ -128,15 +126,6 @@ func TestScratchOutboxIsAsTheTable(t *testing.T) {
 			}
 			said = append(said, d.said)
 		}
-		if !reflect.DeepEqual(said[0], said[1]) {
-			for i := range said[0] {
-				if i >= len(said[1]) || said[0][i] != said[1][i] {
-					t.Fatalf("seed %d, %d: by the table %s\nin memory %s", seed, i, said[0][i], said[1][min(i, len(said[1])-1)])
-				}
-			}
-		}
-		if len(said[0]) < 60 {
-			t.Errorf("seed %d: nothing but %v", seed, said[0])
-		}
+		sameSaid(t, seed, said)
 	}
 }

@@ -30,11 +30,11 @@ func newScratch(t *testing.T) *Store {
 func TestScratch(t *testing.T) {
 	s := newScratch(t)
 	ctx := t.Context()
-	if err := s.tx(ctx, func(h handle) error { return h.post(ctx, kindForget, "k", "x") }); err != nil {
+	if err := s.tx(ctx, func(h handle) error { return h.mail.post(ctx, kindForget, "k", "x") }); err != nil {
 		t.Fatal(err)
 	}
 	var list []message
-	err := s.tx(ctx, func(h handle) (err error) { list, err = h.take(ctx, 10); return err })
+	err := s.tx(ctx, func(h handle) (err error) { list, err = h.mail.take(ctx, 10); return err })
 	if err != nil || len(list) != 1 || list[0].kind != kindForget {
 		t.Errorf("%v, %v", list, err)
 	}

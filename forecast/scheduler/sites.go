@@ -132,7 +132,7 @@ func (s *Scheduler) Drain(ctx context.Context, who Person, cluster string, close
 		if err != nil || !known {
 			return err
 		}
-		if err := h.post(ctx, kindDrain, "drain/"+newID(s.now(), s.conf.Chance), drained{cluster, who.Subject, close}); err != nil {
+		if err := h.mail.post(ctx, kindDrain, "drain/"+newID(s.now(), s.conf.Chance), drained{cluster, who.Subject, close}); err != nil {
 			return err
 		}
 		h.wake()

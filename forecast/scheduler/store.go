@@ -78,13 +78,12 @@ type Store struct {
 	dsn  string
 	seal *Seal
 	// commit ends transactions; a simulation lets it fail.
-	commit  func(*sql.Tx) error
-	bell    bell
-	fresh   arrivals
-	filled  atomic.Int64  // when it was last found that there is no room, in ns of Unix time; 0: never
-	desks   chan struct{} // one for each agent's news that are being taken
-	ways    transactions  // how those of it are run
-	scratch *scratch      // nil: it is one that is needed
+	commit func(*sql.Tx) error
+	bell   bell
+	fresh  arrivals
+	filled atomic.Int64  // when it was last found that there is no room, in ns of Unix time; 0: never
+	desks  chan struct{} // one for each agent's news that are being taken
+	ways   transactions  // how those of it are run
 }
 
 // openFile opens a database that is a file.

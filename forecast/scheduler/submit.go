@@ -204,7 +204,7 @@ func (s *Scheduler) order(ctx context.Context, who Person, k kind, id, key strin
 		key = newID(s.now(), s.conf.Chance)
 	}
 	err = s.store.tx(ctx, func(h handle) error {
-		if err := h.post(ctx, k, string(k)+"/"+id+"/"+key, body); err != nil {
+		if err := h.mail.post(ctx, k, string(k)+"/"+id+"/"+key, body); err != nil {
 			return err
 		}
 		h.wake()

@@ -24,11 +24,11 @@ func TestEntriesThatComeLate(t *testing.T) {
 		return got
 	}
 	write := func(event string) error {
-		return w.store.tx(ctx, func(h handle) error { return h.writeLog(ctx, 0, []Entry{{Event: event}}) })
+		return w.store.tx(ctx, func(h handle) error { return h.log.write(ctx, 0, []Entry{{Event: event}}) })
 	}
 	numbered := func(event string, meanwhile func(), end error) error {
 		return w.store.tx(ctx, func(h handle) error {
-			if err := errors.Join(h.writeLog(ctx, 0, []Entry{{Event: event}}), h.flush(ctx)); err != nil {
+			if err := errors.Join(h.log.write(ctx, 0, []Entry{{Event: event}}), h.flush(ctx)); err != nil {
 				return err
 			}
 			meanwhile()

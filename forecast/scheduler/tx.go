@@ -23,9 +23,10 @@ type handle struct {
 	queue    queue
 	bookings bookings
 	clusters clusters
-	scratch  *scratch // nil: the database is one that is needed
-	// bare: and it was never given a credential.
-	bare bool
+	mail     mail
+	log      journal
+	reign    reign
+	wallet   wallet
 }
 
 // statements is what a transaction says to its database, in the dialect.
@@ -42,7 +43,8 @@ func withCaller(ctx context.Context) context.Context { return ctx }
 
 // tables is a transaction of a store whose parts are all tables.
 func tables(q *statements) handle {
-	return handle{statements: q, actions: actionTable{q}, accounts: accountTable{q}, queue: queueTable{q}, bookings: bookingTable{q}, clusters: clusterTable{q}}
+	return handle{statements: q, actions: actionTable{q}, accounts: accountTable{q}, queue: queueTable{q}, bookings: bookingTable{q},
+		clusters: clusterTable{q}, mail: messageTable{q}, log: logTable{q}, reign: reignTable{q}, wallet: walletTable{q}}
 }
 
 // transactions are how those of a store are run.

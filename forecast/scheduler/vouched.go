@@ -38,8 +38,8 @@ func (v vouched) until(j *Job) int64 {
 	return until
 }
 
-// vouchers reads until when attributes are good: of all users, or of one.
-func vouchers(ctx context.Context, h handle, only ...string) (map[string]vouched, error) {
+// vouchers implements wallet.
+func (h walletTable) vouchers(ctx context.Context, only ...string) (map[string]vouched, error) {
 	of := map[string]vouched{}
 	err := h.rows(ctx, func(scan func(...any) error) error {
 		var owner, name string
@@ -102,24 +102,26 @@ func showAttributes(ctx context.Context, s *Scheduler, who Person) error {
 	if !s.shown.later(key, until) {
 		return nil
 	}
-	text, err := jsonText(list)
-	if err != nil {
-		return err
-	}
-	err = s.store.tx(ctx, func(h handle) error {
-		s.store.scratch.trust()
-		_, err := h.exec(ctx, `insert into attribute (owner, name, expires) select cast($2 as text), t.value, cast($3 as {int}) from {texts} where true
-			on conflict (owner, name) do update set expires = excluded.expires where attribute.expires < excluded.expires`, text, who.Subject, until)
-		if err != nil {
-			return err
-		}
-		return h.write(ctx, `delete from attribute where owner = $1 and name not in (
-			select name from attribute where owner = $1 order by expires desc, name limit $2)`, who.Subject, maxVouched)
-	})
+	err := s.store.tx(ctx, func(h handle) error { return h.wallet.vouch(ctx, who.Subject, list, until) })
 	if err == nil {
 		s.shown.note(key, until)
 	}
 	return err
+}
+
+// vouch implements wallet.
+func (h walletTable) vouch(ctx context.Context, owner string, attributes []string, until int64) error {
+	text, err := jsonText(attributes)
+	if err != nil {
+		return err
+	}
+	_, err = h.exec(ctx, `insert into attribute (owner, name, expires) select cast($2 as text), t.value, cast($3 as {int}) from {texts} where true
+		on conflict (owner, name) do update set expires = excluded.expires where attribute.expires < excluded.expires`, text, owner, until)
+	if err != nil {
+		return err
+	}
+	return h.write(ctx, `delete from attribute where owner = $1 and name not in (
+		select name from attribute where owner = $1 order by expires desc, name limit $2)`, owner, maxVouched)
 }
 
 // unentitled is why a job may not be begun, with the credential of its owner and as what he handed it in as; nil: it may.

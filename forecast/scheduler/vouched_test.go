@@ -96,7 +96,7 @@ func TestAttributesOfOneUser(t *testing.T) {
 		w.comes(w.member("alice", time.Hour+time.Duration(i)*time.Minute, append(list, "/a")...), "", 0)
 	}
 	var of map[string]vouched
-	err := w.store.read(t.Context(), func(h handle) (err error) { of, err = vouchers(t.Context(), h); return err })
+	err := w.store.read(t.Context(), func(h handle) (err error) { of, err = h.wallet.vouchers(t.Context()); return err })
 	if v := of["alice"]; err != nil || len(v) != maxVouched || v["/a"] == 0 || v["/a/g4/0"] == 0 || v["/a/g0/0"] != 0 {
 		t.Errorf("%d attributes, %v", len(v), err)
 	}
@@ -169,7 +169,7 @@ func TestAttributesAreNoted(t *testing.T) {
 	noted := func(life time.Duration) {
 		t.Helper()
 		var all authorities
-		err := f.store.read(t.Context(), func(h handle) (err error) { all, err = h.expiries(t.Context()); return err })
+		err := f.store.read(t.Context(), func(h handle) (err error) { all, err = h.wallet.expiries(t.Context()); return err })
 		owner, want := alice.Identity(), f.now.Add(life).Unix()
 		if shown, delegated := all.vouched[owner]["/a"], all.own[holder{owner, "a"}].named; err != nil || shown != want || delegated != want {
 			t.Errorf("noted %d of what was shown and %d of what was delegated, it is %d: %v", shown, delegated, want, err)

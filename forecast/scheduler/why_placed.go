@@ -20,7 +20,7 @@ func placedWords(ctx context.Context, s *Store, j *Job, now time.Time) (list []s
 	m := &memory{}
 	err = s.read(ctx, func(h handle) error {
 		if tried, err = lastTried(ctx, h, j.ID); err == nil {
-			m.expires, err = h.expiries(ctx, j.Owner)
+			m.expires, err = h.wallet.expiries(ctx, j.Owner)
 		}
 		return err
 	})
