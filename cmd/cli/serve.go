@@ -12,8 +12,8 @@ import (
 )
 
 // drain is how long a daemon that is told to end lets those have their answer who
-// have asked: all its verbs end within a second.
-const drain = 700 * time.Millisecond
+// have asked. It is over before a command is ended that goes on after a signal (grace).
+const drain = grace / 2
 
 // mostConnections is how many a daemon has at once; fewer where it may open no more than
 // twice as many files.
