@@ -70,6 +70,9 @@ func copyRecords(from, to string, names ...string) error {
 	if names == nil {
 		names = []string{"jobs.db", "jobs.db-wal"}
 	}
+	if err := sqlite.CheckFiles(filepath.Join(from, "jobs.db")); err != nil {
+		return err
+	}
 	for _, name := range names {
 		err := copyFile(filepath.Join(from, name), filepath.Join(to, name))
 		if err != nil && !(errors.Is(err, fs.ErrNotExist) && name != "jobs.db") {

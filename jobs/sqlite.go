@@ -93,6 +93,9 @@ func openFile(dir string, now func() time.Time) (*SQLite, error) {
 	if err := durable.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("job records: %w", err)
 	}
+	if err := sqlite.CheckFiles(path); err != nil {
+		return nil, fmt.Errorf("job records: %w", err)
+	}
 	done, err := oneAtATime(dir)
 	if err != nil {
 		return nil, fmt.Errorf("job records: %w", err)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	_ "modernc.org/sqlite" // the driver of the records
@@ -107,6 +108,8 @@ func damage(t *testing.T, file string, ids ...string) {
 	}
 }
 
+const aPipe = "a named pipe"
+
 // TestStateThatIsNone: whatever lies where records, memory and configuration should, a verb that needs it says so at once and changes
 // nothing of it; one that can do without does.
 func TestStateThatIsNone(t *testing.T) {
@@ -115,7 +118,7 @@ func TestStateThatIsNone(t *testing.T) {
 	noise := strings.Repeat("\x00\xff noise", 5000)
 	for _, c := range []struct {
 		file string // below the state directory
-		text string // "": a directory
+		text string // "": a directory, aPipe: a named pipe
 		args string
 		code int
 		says string
@@ -132,6 +135,14 @@ func TestStateThatIsNone(t *testing.T) {
 		{"history.db", noise, "match j.jdl", 0, "history.db: file is not a database"},
 		{"history.db", noise, "submit --wait j.jdl", 0, "history.db: file is not a database"},
 		{"leases", "a file", "submit j.jdl", 1, "leases"},
+		{"jobs.db", aPipe, "list", 1, "jobs.db is no regular file"},
+		{"jobs.db", aPipe, "submit j.jdl", 1, "jobs.db is no regular file"},
+		{"jobs.db", aPipe, "store repair", 1, "jobs.db is no regular file"},
+		{"jobs.db-wal", aPipe, "store check", 1, "jobs.db-wal is no regular file"},
+		{"jobs.db-wal", aPipe, "store backup b.db", 1, "jobs.db-wal is no regular file"},
+		{"jobs.db-journal", aPipe, "run -- true", 125, "jobs.db-journal is no regular file"},
+		{"jobs.db.opening", aPipe, "list", 0, ""},
+		{"history.db-wal", aPipe, "health", 1, "history.db-wal is no regular file"},
 	} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, "j.jdl"), []byte(`Executable = "/bin/true";`), 0o600); err != nil {
@@ -142,9 +153,12 @@ func TestStateThatIsNone(t *testing.T) {
 			t.Fatal(err)
 		}
 		var err error
-		if c.text == "" {
+		switch c.text {
+		case "":
 			err = os.Mkdir(file, 0o700)
-		} else {
+		case aPipe:
+			err = syscall.Mkfifo(file, 0o600)
+		default:
 			err = os.WriteFile(file, []byte(c.text), 0o600)
 		}
 		if err != nil {
@@ -153,6 +167,9 @@ func TestStateThatIsNone(t *testing.T) {
 		code, out, errs := atLiarIn(t, dir, l, strings.Fields(c.args)...)
 		if code != c.code || !strings.Contains(errs, c.says) {
 			t.Errorf("%s, grid %s: code %d, want %d and %q\n%s%s", c.file, c.args, code, c.code, c.says, out, errs)
+		}
+		if c.text == aPipe {
+			continue
 		}
 		if now, err := os.ReadFile(file); c.text != "" && (err != nil || string(now) != c.text) {
 			t.Errorf("%s, grid %s: it has been changed: %v", c.file, c.args, err)

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"database/sql"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -48,8 +49,25 @@ func Open(path string, with Settings) (*sql.DB, error) {
 	return pool(name(path, journal, pragmas))
 }
 
+// irregular are kinds of files to open which may be to wait for whoever opens their other end.
+const irregular = fs.ModeNamedPipe | fs.ModeSocket | fs.ModeDevice | fs.ModeCharDevice | fs.ModeIrregular
+
+// CheckFiles looks at the database at path and at what SQLite would open beside it: a pipe or a device in the place of
+// one of them is an error, and would be waited for without an end. What is not there is well.
+func CheckFiles(path string) error {
+	for _, beside := range []string{"", "-wal", "-shm", "-journal"} {
+		if info, err := os.Stat(path + beside); err == nil && info.Mode()&irregular != 0 {
+			return fmt.Errorf("%s is no regular file (%s): move it away", path+beside, info.Mode())
+		}
+	}
+	return nil
+}
+
 // begin makes the file and its directory, for the owner alone, where they are missing.
 func begin(path string) error {
+	if err := CheckFiles(path); err != nil {
+		return err
+	}
 	if err := durable.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
