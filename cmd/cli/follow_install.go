@@ -95,7 +95,7 @@ func runFollowInstall(ctx context.Context, d *deps, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(file, []byte(unitText(exe, args, d.env.Getenv)), 0o600); err != nil {
+	if err := writeWhole(file, []byte(unitText(exe, args, d.env.Getenv)), 0o600); err != nil {
 		return err
 	}
 	if err := printFile(d, "follow.install", file); err != nil {

@@ -115,7 +115,7 @@ func (c *converter) write(text []byte) error {
 	if c.out == "" || c.out == "-" {
 		return printText(c.deps, "jdl.convert", c.to, string(text))
 	}
-	if err := os.WriteFile(abs(c.deps, c.out), text, 0o644); err != nil || !c.json {
+	if err := writeWhole(abs(c.deps, c.out), text, 0o644); err != nil || !c.json {
 		return err
 	}
 	return printJSON(c.deps, "jdl.convert", textDocument{Language: c.to, Files: []string{abs(c.deps, c.out)}})
@@ -295,12 +295,12 @@ func (c *converter) scriptDir(set *jdl.JobSet, texts [][]byte) error {
 	files := make([]string, len(texts))
 	for i, text := range texts {
 		files[i] = scriptName(i, set.Jobs[i])
-		if err := os.WriteFile(filepath.Join(dir, files[i]), text, 0o755); err != nil {
+		if err := writeWhole(filepath.Join(dir, files[i]), text, 0o755); err != nil {
 			return err
 		}
 	}
 	if set.Kind == jdl.DAG {
-		if err := os.WriteFile(filepath.Join(dir, "submit.sh"), sbatch.Dependent(set, files), 0o755); err != nil {
+		if err := writeWhole(filepath.Join(dir, "submit.sh"), sbatch.Dependent(set, files), 0o755); err != nil {
 			return err
 		}
 		files = append(files, "submit.sh")

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 
 	"github.com/spf13/cobra"
 )
@@ -39,7 +38,7 @@ func runNew(d *deps, name string, force bool) error {
 	path := abs(d, name)
 	var err error
 	if force {
-		err = os.WriteFile(path, []byte(newJDL), 0o644)
+		err = writeWhole(path, []byte(newJDL), 0o644)
 	} else {
 		err = writeNew(path, newJDL, 0o644)
 	}

@@ -59,7 +59,7 @@ func manPages(cmd *cobra.Command, dir string) error {
 	} else {
 		text += more
 	}
-	return os.WriteFile(filepath.Join(dir, name+".1"), []byte(text), 0o644)
+	return writeWhole(filepath.Join(dir, name+".1"), []byte(text), 0o644)
 }
 
 // roff writes text so that nothing in it is a request of the formatter.

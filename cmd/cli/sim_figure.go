@@ -7,7 +7,6 @@ import (
 	"image/color"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -204,7 +203,7 @@ func writeFigure(path, format string, drawn io.WriterTo) error {
 	if format == "svg" {
 		text = fitTexts(text)
 	}
-	return os.WriteFile(filepath.Clean(path), text, 0o644)
+	return writeWhole(filepath.Clean(path), text, 0o644)
 }
 
 // fitTexts gives each text of an SVG the width for which room was left: where its font is not installed

@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -50,5 +51,54 @@ func TestBegunOnAFullDisk(t *testing.T) {
 				t.Errorf("%v %v: the token that lies there is not the administrator's", err, e)
 			}
 		})
+	}
+}
+
+// What replaces a file on a full disk leaves the file that was there, and what writes many leaves none that was cut short.
+func TestReplacedOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	v := newVictim(t)
+	small := filepath.Join(v.dir, "small")
+	smallDisk(t, small, "2m")
+	job, man, whole := filepath.Join(small, "job.jdl"), filepath.Join(small, "man"), filepath.Join(v.dir, "man")
+	const own = "Executable = \"/bin/true\";\n"
+	if err := errors.Join(os.WriteFile(job, []byte(own), 0o640), os.Mkdir(man, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	if h := v.grid(0, "man", whole); h.code != 0 {
+		t.Fatal(h.errs)
+	}
+	for room, verbs := range map[int][][]string{0: {{"jdl", "new", "--force", job}, {"jdl", "convert", "--to", "xrsl", "--out", job, job}}, 50: {{"man", man}}} {
+		ballast := fill(t, small, room)
+		for _, args := range verbs {
+			if h := v.grid(0, args...); h.code == 0 || !disksFull.MatchString(h.errs) {
+				t.Errorf("%v: %d %s", args, h.code, h.errs)
+			}
+		}
+		if err := os.Remove(ballast); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text, err := os.ReadFile(job); err != nil || string(text) != own {
+		t.Errorf("the description is %q, %v", text, err)
+	}
+	pages, err := os.ReadDir(man)
+	if err != nil || len(pages) == 0 {
+		t.Fatal(len(pages), err)
+	}
+	for _, page := range pages {
+		text, err := os.ReadFile(filepath.Join(man, page.Name()))
+		want, e := os.ReadFile(filepath.Join(whole, page.Name()))
+		if err != nil || e != nil || string(text) != string(want) {
+			t.Errorf("%s has %d bytes of %d: %v %v", page.Name(), len(text), len(want), err, e)
+		}
+	}
+	if h := v.grid(0, "jdl", "new", "--force", job); h.code != 0 {
+		t.Error(h.errs)
+	}
+	left, err := os.ReadDir(small)
+	info, e := os.Stat(job)
+	if err != nil || e != nil || len(left) != 2 || info.Mode() != 0o640 {
+		t.Errorf("%v %v %v %v", left, err, info, e)
 	}
 }
