@@ -92,7 +92,7 @@ func serviceLog(d *deps) *slog.Logger {
 
 // newDoor finds out who asks; own is nil where nobody can show a certificate.
 func newDoor(d *deps, c schedulerConfig, own func() *tls.Certificate, clusters map[string]scheduler.ClusterConfig, log *slog.Logger) *scheduler.Door {
-	door := &scheduler.Door{VOMSDir: credentialEnv(d).VOMSDir(credential.Options{VOMSDir: c.VOMSDir}), Tokens: c.Tokens, Issuers: c.Issuers, VOs: c.IssuerVOs, Audience: c.Audience, Admins: c.Admins, Clusters: clusters}
+	door := &scheduler.Door{VOMSDir: credentialEnv(d).VOMSDir(credential.Options{VOMSDir: c.VOMSDir}), Tokens: c.Tokens, Issuers: c.Issuers, VOs: c.IssuerVOs, Audience: c.Audience, Admins: c.Admins, Clusters: clusters, Log: log}
 	if own == nil {
 		return door
 	}

@@ -1,12 +1,14 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
@@ -49,6 +51,7 @@ type Door struct {
 	Audience string              // that their tokens must name
 	Admins   []string            // subjects
 	Clusters map[string]ClusterConfig
+	Log      *slog.Logger // nil: nothing is logged
 
 	mu      sync.Mutex
 	issuers map[string]*issuer
@@ -247,7 +250,7 @@ func (d *Door) provider(ctx context.Context, name string) (p *oidc.Provider, fre
 	}
 	i := d.issuers[name]
 	if i == nil {
-		i = &issuer{}
+		i = &issuer{log: cmp.Or(d.Log, slog.New(slog.DiscardHandler))}
 		d.issuers[name] = i
 	}
 	d.mu.Unlock()

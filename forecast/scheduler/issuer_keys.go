@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"time"
@@ -23,6 +24,7 @@ const (
 
 // issuer is one that tokens are verified with.
 type issuer struct {
+	log  *slog.Logger
 	once sync.Mutex // held while it is asked
 
 	mu         sync.Mutex // of what is below
@@ -59,6 +61,7 @@ func (i *issuer) believed(ctx context.Context, name string) (p *oidc.Provider, f
 		return next, true, nil
 	}
 	if p != nil { // for the time being
+		i.log.Warn("an issuer cannot be asked: the keys that it had are believed for the time being", "issuer", name, "until", i.had.Add(keysLast).UTC().Format(time.RFC3339), "error", err)
 		return p, true, nil
 	}
 	return nil, true, err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -164,7 +165,8 @@ func TestFloodOfStrangers(t *testing.T) {
 // counts for a day, and who comes meanwhile waits for nobody.
 func TestKeysThatAreTakenBack(t *testing.T) {
 	i := newRogueIssuer(t)
-	d := &Door{Issuers: []string{i.URL}, Audience: "grid"}
+	var told strings.Builder
+	d := &Door{Issuers: []string{i.URL}, Audience: "grid", Log: slog.New(slog.NewTextHandler(&told, nil))}
 	token, err := i.Token("carol", time.Hour, map[string]any{"aud": "grid"})
 	if err != nil {
 		t.Fatal(err)
@@ -203,6 +205,9 @@ func TestKeysThatAreTakenBack(t *testing.T) {
 	i.keys = func(w http.ResponseWriter, r *http.Request) { http.Error(w, "not now", http.StatusServiceUnavailable) }
 	if err := <-first; err != nil {
 		t.Errorf("an issuer that does not answer an hour later: %v", err)
+	}
+	if text := told.String(); strings.Count(text, "believed for the time being") != 1 || !strings.Contains(text, i.URL) || !strings.Contains(text, "503") {
+		t.Errorf("the log says: %q", text)
 	}
 	later(keysLast)
 	if err := show(); err == nil {
