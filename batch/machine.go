@@ -129,9 +129,6 @@ func (m *Machine) end(now int64, id int32) {
 	m.busy--
 	m.release(j.Queue)
 	if p, ok := m.policy.(*slurm); ok { // who waited for it may start in its place
-		if len(j.takes) > 0 {
-			p.spoil()
-		}
 		if until := j.start + j.limit; now < until {
 			p.opens(m, j.shares, until)
 		}
@@ -170,9 +167,8 @@ func (m *Machine) wake(now int64) {
 	}
 	m.gates.lapse(m)
 	m.gates.punctual(m)
-	if p, ok := m.policy.(*slurm); m.caps.refill(now) && ok {
-		p.happened(m)
-		p.spoil()
+	if m.caps.refill(now) {
+		m.policy.refilled(m)
 	}
 	m.policy.wake(m)
 }
@@ -242,9 +238,6 @@ func (m *Machine) begin(id int32) {
 	m.busy++
 	m.starts = append(m.starts, id)
 	m.caps.begun(j)
-	if p, ok := m.policy.(*slurm); ok && len(j.takes) > 0 {
-		p.spoil()
-	}
 	m.gates.started(m.now, j.ID)
 }
 

@@ -16,6 +16,8 @@ type policy interface {
 	left(m *Machine, id int32)
 	// freed tells that what a job had came free in [from, to).
 	freed(m *Machine, from, to int64, j *job)
+	// refilled tells that there is more of what jobs share (see Cap) than before; wake follows.
+	refilled(m *Machine)
 	// next is the instant at which wake wants to be called, or never.
 	next(m *Machine) int64
 	wake(m *Machine)
@@ -25,6 +27,11 @@ type policy interface {
 	// clone copies the policy, into the memory of an older copy unless nil.
 	clone(into policy) policy
 }
+
+// capless is the part of a policy that does not look at what jobs share.
+type capless struct{}
+
+func (capless) refilled(*Machine) {}
 
 // Policy names a scheduling policy and its parameters. The zero value of
 // each parameter is Maui's default.

@@ -16,70 +16,107 @@ import (
 // and are cancelled, as far ahead as bf_window.
 func TestSlurmAnew(t *testing.T) {
 	testbed.Computes(t)
-	passes, starts, steps, left, parted := 0, 0, 0, 0, 0
+	c := comparedAnew{}
 	for seed := range uint64(25) {
-		rng := rand.New(rand.NewPCG(seed, 7))
-		s := crowdedState(rng, 12+rng.IntN(20), 130+rng.IntN(80))
-		if seed%2 == 1 {
-			part(&s)
+		c.run(t, seed, false)
+	}
+	if c.passes < 1000 || c.starts < 2000 || c.left < 1000 || c.parted < 1000 {
+		t.Errorf("only %+v compared", c)
+	}
+}
+
+// TestSlurmCapsAnew does so where jobs share licences and limits.
+func TestSlurmCapsAnew(t *testing.T) {
+	testbed.Computes(t)
+	c := comparedAnew{}
+	for _, seed := range []uint64{0, 4, 116, 251, 451, 600, 1084} {
+		c.run(t, seed, true)
+	}
+	if c.passes < 100 || c.starts < 500 || c.left < 500 {
+		t.Errorf("only %+v compared", c)
+	}
+}
+
+// comparedAnew counts passes with more than 64 jobs tried, starts, events, and of these how often places were left for
+// later, and how often there were several yards.
+type comparedAnew struct{ passes, starts, steps, left, parted int }
+
+// run compares a run of one seed.
+func (c *comparedAnew) run(t *testing.T, seed uint64, shared bool) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(seed, 7))
+	s := crowdedState(rng, 12+rng.IntN(20), 130+rng.IntN(80))
+	p := anewScene(rng, seed, &s)
+	if shared {
+		capped(rng, &s)
+	}
+	quick, anew := passing(t, s, p, seed), passing(t, s, p, seed)
+	anew.m.plain = true
+	for until, at := s.Now.Add(p.Window).Unix(), int64(0); quick.clock.next() < until; {
+		for _, y := range anew.m.policy.(*slurm).yards {
+			y.stale = true
 		}
-		if seed%3 == 2 {
-			tasks(rng, s.Jobs)
+		for quick.clock.next() < anew.clock.next() { // only to look
+			if quick.step(); len(quick.m.starts) > 0 {
+				t.Fatalf("seed %d, after %d s: a start where nothing happens", seed, quick.m.now-s.Now.Unix())
+			}
 		}
-		p := Slurm{Window: 24 * time.Hour, fine: true}
-		switch seed % 5 {
-		case 1:
-			p.MaxJobTest, p.Window = 80, 3*time.Hour
-		case 2:
-			p.MaxJobUser = 12
-		case 3:
-			aging(rng, &s, &p)
-		case 4:
-			p.Interval, p.Resolution, p.Window = time.Duration(1+rng.IntN(900))*time.Second, time.Second, 200*time.Hour
-		}
-		quick, anew := passing(t, s, p, seed), passing(t, s, p, seed)
-		anew.m.plain = true
-		for until, at := s.Now.Add(p.Window).Unix(), int64(0); quick.clock.next() < until; {
-			for _, y := range anew.m.policy.(*slurm).yards {
-				y.stale = true
-			}
-			for quick.clock.next() < anew.clock.next() { // only to look
-				if quick.step(); len(quick.m.starts) > 0 {
-					t.Fatalf("seed %d, after %d s: a start where nothing happens", seed, quick.m.now-s.Now.Unix())
-				}
-			}
-			quick.step()
-			anew.step()
-			happens(rng, quick, anew)
-			p := quick.m.policy.(*slurm)
-			if steps++; steps%40 == 0 { // else what it left for later is not looked at
-				for _, y := range p.yards {
-					ground{p, quick.m, y}.settle()
-				}
-			}
-			pending := p.soonest() < never
-			if len(p.yards) > 1 {
-				parted++
-			}
-			if pending {
-				left++
-			}
-			got, want := placed(quick, nil), placed(anew, tried(quick))
-			if !pending {
-				want = placed(anew, nil)
-			}
-			if !slices.Equal(got, want) {
-				t.Fatalf("seed %d, after %d s: %s", seed, quick.m.now-s.Now.Unix(), unlike(got, want))
-			}
-			starts += len(quick.started)
-			if last := p.last; last > at && len(tried(anew)) > 64 {
-				passes, at = passes+1, last
-			}
+		quick.step()
+		anew.step()
+		happens(rng, quick, anew)
+		c.compare(t, seed, quick, anew)
+		if last := quick.m.policy.(*slurm).last; last > at && len(tried(anew)) > 64 {
+			c.passes, at = c.passes+1, last
 		}
 	}
-	if passes < 1000 || starts < 2000 || left < 1000 || parted < 1000 {
-		t.Errorf("only %d passes with more than 64 jobs tried, %d starts, places left for later %d times, several yards %d times", passes, starts, left, parted)
+}
+
+// anewScene makes the cluster of a run another one, and parameters.
+func anewScene(rng *rand.Rand, seed uint64, s *State) Slurm {
+	if seed%2 == 1 {
+		part(s)
 	}
+	if seed%3 == 2 {
+		tasks(rng, s.Jobs)
+	}
+	p := Slurm{Window: 24 * time.Hour, fine: true}
+	switch seed % 5 {
+	case 1:
+		p.MaxJobTest, p.Window = 80, 3*time.Hour
+	case 2:
+		p.MaxJobUser = 12
+	case 3:
+		aging(rng, s, &p)
+	case 4:
+		p.Interval, p.Resolution, p.Window = time.Duration(1+rng.IntN(900))*time.Second, time.Second, 200*time.Hour
+	}
+	return p
+}
+
+// compare compares what has just started and who has places.
+func (c *comparedAnew) compare(t *testing.T, seed uint64, quick, anew *forward) {
+	t.Helper()
+	p := quick.m.policy.(*slurm)
+	if c.steps++; c.steps%40 == 0 { // else what it left for later is not looked at
+		for _, y := range p.yards {
+			ground{p, quick.m, y}.settle()
+		}
+	}
+	pending := p.soonest() < never
+	if len(p.yards) > 1 {
+		c.parted++
+	}
+	if pending {
+		c.left++
+	}
+	got, want := placed(quick, nil), placed(anew, tried(quick))
+	if !pending {
+		want = placed(anew, nil)
+	}
+	if !slices.Equal(got, want) {
+		t.Fatalf("seed %d at %d: %s", seed, quick.m.now, unlike(got, want))
+	}
+	c.starts += len(quick.started)
 }
 
 // part gives every node to one queue alone.

@@ -29,12 +29,12 @@ func (g ground) keep() int {
 	p, m, y := g.p, g.m, g.yard
 	step := p.step()
 	retry := upTo(m.now, step) > upTo(y.tried, step)
-	due := y.due.next() <= m.now
+	moved := y.due.next() <= m.now || len(y.opened)+len(y.taken) > 0 || m.caps.any()
 	switch {
-	case y.stale, m.plain, p.sparing(), (due || len(y.opened)+len(y.taken) > 0) && (m.reserved || p.refused):
+	case y.stale, m.plain, p.sparing(), moved && (m.reserved || p.refused):
 		y.taken = y.taken[:0]
 		return 0
-	case !due && !retry && len(y.opened)+len(y.taken) == 0:
+	case !moved && !retry:
 		return len(y.held)
 	}
 	nodes, _ := m.plan.(*nodePlan)
@@ -52,8 +52,15 @@ func (g ground) keep() int {
 // come within the window.
 func (g ground) from(ripe []ripeJob, retry bool) int {
 	m, y := g.m, g.yard
+	at := place{}
 	for i := 0; i < len(y.held); {
 		id := y.held[i]
+		if m.caps.any() {
+			var same bool
+			if at, same = g.bars(at, id); !same {
+				return i
+			}
+		}
 		if len(ripe) > 0 && ripe[0].job == id {
 			if !g.there(i, ripe[0]) {
 				return i
@@ -69,9 +76,29 @@ func (g ground) from(ripe []ripeJob, retry bool) int {
 			return i
 		}
 		y.offer.pass(j)
+		at.i++
 		i++
 	}
 	return len(y.held)
+}
+
+// bars goes, from a place of the queue on, through the jobs that were passed over ahead of one
+// that was tried, and tells whether what jobs share still keeps them from having a place, and it
+// not. So it does where one could start now, beside the places of those ahead at least.
+func (g ground) bars(at place, tried int32) (place, bool) {
+	m := g.m
+	for e, at, ok := g.queue.at(at); ok; e, at, ok = g.queue.at(place{at.b, at.i + 1}) {
+		j := &m.jobs[e.job]
+		plans := m.caps.plans(j)
+		if e.job == tried {
+			return at, plans
+		}
+		if plans && (m.caps.lets(j) || m.plan.earliest(j, m.now, m.now+1) != m.now) {
+			return at, false
+		}
+		g.past = e
+	}
+	return at, false
 }
 
 // there starts a job where it had its place, unless it is not certain that a
@@ -86,7 +113,7 @@ func (g ground) there(i int, r ripeJob) bool {
 	j.limit, j.blocks = j.Limit, false
 	hold(m.plan, j, m.now, r.shares, j.limit)
 	m.begin(r.job)
-	y.takes(m, r.job)
+	y.takes(m, r.job, *m.entry(r.job))
 	y.offer.begun(j, r.at)
 	return true
 }

@@ -96,7 +96,7 @@ func (p *slurm) enter(m *Machine, id int32) {
 // that has left places for later, these are made before.
 func (p *slurm) yard(m *Machine, j *job) *yard {
 	p.whole(m)
-	parted := p.lazy(m)
+	parted := p.parts(m)
 	for _, y := range p.yards {
 		if !parted || y.meets(j.Need.serve) {
 			ground{p, m, y}.settle()
@@ -110,7 +110,7 @@ func (p *slurm) yard(m *Machine, j *job) *yard {
 
 // whole makes one yard of all where there may not be several any more.
 func (p *slurm) whole(m *Machine) {
-	if len(p.yards) < 2 || p.lazy(m) {
+	if len(p.yards) < 2 || p.parts(m) {
 		return
 	}
 	for _, y := range p.yards {
@@ -131,12 +131,8 @@ func (j *job) rounded(p *Slurm) int64 {
 	return upTo(j.Limit, int64(p.Resolution/time.Second))
 }
 
-// spoil has all places made anew by the next pass.
-func (p *slurm) spoil() {
-	for _, y := range p.yards {
-		y.stale = true
-	}
-}
+// refilled has a pass look whom what jobs share lets now.
+func (p *slurm) refilled(m *Machine) { p.happened(m) }
 
 // happened notes that there is something new for the next pass.
 func (p *slurm) happened(m *Machine) {
@@ -329,7 +325,11 @@ func (p *slurm) head(m *Machine, id int32) bool {
 	if y.pending {
 		y.remains(j, m.now, shares)
 	}
-	p.start(m, id)
+	starter := *m.entry(id)
+	if was == never {
+		starter = allJobs() // those behind had not reckoned with it either
+	}
+	p.start(m, id, starter)
 	if nodes, ok := m.plan.(*nodePlan); !ok {
 		y.stale = y.stale || was < never && (was > m.now || shrinks) // it leaves some of its place
 	} else if p.refused || was != m.now && was < never || was == m.now && (shrinks || !slices.Equal(shares, j.shares)) {
@@ -358,7 +358,7 @@ func (g ground) entire(id int32) bool {
 	}
 	j.Limit, j.limit = most, most
 	if m.plan.earliest(j, m.now, m.now+1) == m.now {
-		p.start(m, id)
+		p.start(m, id, allJobs())
 		return true
 	}
 	j.Limit, j.limit = least, planned
@@ -384,14 +384,15 @@ func shut(m *Machine, n *Need) {
 	}
 }
 
-// start starts a waiting job now that has no place in the plan.
-func (p *slurm) start(m *Machine, id int32) {
+// start starts a waiting job now that has no place in the plan; those ahead of one had not
+// reckoned with that.
+func (p *slurm) start(m *Machine, id int32, behind entry) {
 	j := &m.jobs[id]
 	p.take(m, id)
 	j.limit, j.blocks = j.Limit, false
 	m.plan.occupy(j, m.now, m.now+j.limit)
 	m.begin(id)
-	p.yards[j.yard].takes(m, id)
+	p.yards[j.yard].takes(m, id, behind)
 }
 
 // pass is one pass of backfill.

@@ -47,7 +47,7 @@ func (y preemptor) over(id int32, list []int32) bool {
 		j.limit, j.blocks = j.Limit, false
 		hold(nodes, j, m.now, shares, j.limit)
 		m.begin(id)
-		yard.takes(m, id)
+		yard.takes(m, id, *m.entry(id))
 		y.resume()
 		return true
 	}

@@ -120,7 +120,7 @@ func (y preemptor) start(id int32) bool {
 	j.limit, j.blocks = j.Limit, false
 	hold(m.plan, j, m.now, shares, j.limit)
 	m.begin(id)
-	yard.takes(m, id)
+	yard.takes(m, id, *m.entry(id))
 	return true
 }
 

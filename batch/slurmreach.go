@@ -26,27 +26,27 @@ type ground struct {
 func (g ground) pass() {
 	p, m, y := g.p, g.m, g.yard
 	begun := m.begun
+	y.past = entry{key: math.Inf(-1)}
 	from := g.keep()
 	if from < len(y.held) || y.stale {
 		y.renew(m, from)
 		if from == 0 {
 			y.stale, y.tried, p.refused = false, m.now, false
 		}
-	} else if y.pending && m.begun == begun && len(y.opened) == 0 {
+	} else if y.pending && m.begun == begun && len(y.opened) == 0 && !m.caps.any() {
 		g.extend()
 		return
 	}
 	y.opened, y.early = y.opened[:0], y.early[:0]
 	g.bound()
 	g.reach(true, never, never)
+	y.left = append(y.left[:0], m.caps.left...)
 }
 
 // bound notes which jobs the pass tries, and lets go of the places of others.
 func (g ground) bound() {
-	p, m, y := g.p, g.m, g.yard
-	if y.upto = allJobs(); p.lazy(m) {
-		y.upto = p.queue.nth(p.MaxJobTest - 1)
-	}
+	m, y := g.m, g.yard
+	y.upto = g.last()
 	n := len(y.held)
 	for n > 0 && m.entry(y.held[n-1]).after(&y.upto) {
 		n--
@@ -54,6 +54,14 @@ func (g ground) bound() {
 	if n < len(y.held) {
 		y.renew(m, n)
 	}
+}
+
+// last is the last job that a pass tries; allJobs where only the pass tells.
+func (g ground) last() entry {
+	if g.p.parts(g.m) {
+		return g.p.queue.nth(g.p.MaxJobTest - 1)
+	}
+	return allJobs()
 }
 
 // extend goes on behind the jobs that the pass, or the one before, tried, where there
@@ -65,7 +73,7 @@ func (g ground) extend() {
 		return
 	}
 	if g.bound(); y.pending {
-		y.list(m.plan.(*nodePlan), y.queue.behind(was), y.upto, y.queue.n, never)
+		g.list(y.queue.behind(was), y.queue.n, never)
 		if y.idle(m) {
 			return
 		}
@@ -92,12 +100,13 @@ func (g ground) reach(lazy bool, longest int64, most int64) {
 	y.known(m, &y.queue, p.horizon(p.last))
 	p.tally.begin(m, &p.Slurm, y.held)
 	y.pending = false
-	at := place{}
-	if n := len(y.held); n > 0 {
-		at = y.queue.behind(*m.entry(y.held[n-1]))
+	last := y.past
+	if n := len(y.held); n > 0 && m.entry(y.held[n-1]).after(&last) {
+		last = *m.entry(y.held[n-1])
 	}
+	at := y.queue.behind(last)
 	if lazy = lazy && p.lazy(m); lazy {
-		y.list(m.plan.(*nodePlan), at, y.upto, g.left(), longest)
+		g.list(at, g.left(), longest)
 	}
 	for ; g.left() > 0; most-- {
 		e, here, ok := y.queue.at(at)
@@ -113,10 +122,13 @@ func (g ground) reach(lazy bool, longest int64, most int64) {
 			return
 		}
 		y.asked++
-		if at = here; !g.try(e.job) {
+		held := len(y.held)
+		started := g.try(e.job)
+		if at = here; !started {
 			at.i++
-		} else if lazy {
-			g.more(at, longest)
+		}
+		if lazy && (started || len(y.held) == held && m.caps.plans(&m.jobs[e.job])) {
+			g.more(at, longest) // one more is tried
 		}
 		if p.MaxJobStart > 0 && p.tally.started >= p.MaxJobStart {
 			p.dirty = true // the next pass goes on
@@ -135,8 +147,8 @@ func (g ground) left() int {
 
 // more lists the jobs that are tried now that one has started.
 func (g ground) more(at place, longest int64) {
-	g.upto = g.p.queue.nth(g.p.MaxJobTest - 1)
-	g.list(g.m.plan.(*nodePlan), at, g.upto, g.left(), longest)
+	g.upto = g.last()
+	g.list(at, g.left(), longest)
 }
 
 // looks is after how many places it pays to see whether the rest may be left.
@@ -164,7 +176,10 @@ const roughPlaces = 100
 func (g ground) try(id int32) bool {
 	p, m, y := g.p, g.m, g.yard
 	j := &m.jobs[id]
-	if !m.caps.plans(j) || !p.tally.tries(&p.Slurm, j) {
+	if !m.caps.plans(j) {
+		return false
+	}
+	if !p.tally.tries(&p.Slurm, j) {
 		p.refused = true
 		return false
 	}
@@ -178,12 +193,12 @@ func (g ground) try(id int32) bool {
 		j.planned = m.now
 	}
 	if j.planned == p.last && !m.caps.lets(j) {
-		j.planned, p.refused = never, true
+		j.planned, y.past = never, *m.entry(id)
 		y.stale = y.stale || p.tally.counting // it counts as tried, and is not held
 		return false
 	}
 	if j.planned == p.last {
-		p.start(m, id)
+		p.start(m, id, *m.entry(id))
 		p.tally.started++
 		return true
 	}

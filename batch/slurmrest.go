@@ -17,6 +17,8 @@ type rest struct {
 	free    []int32 // nodes of which something comes free at soonest
 	may     []hope  // those that may start now, and some that may not, in order
 	asked   int     // so many jobs have been tried since these were listed
+	past    entry   // the last job of which it is sure that the pass passes over it
+	left    []int64 // what jobs could still have of what they share after the pass
 	early   []job   // what has come free since the pass, which had reckoned with it: jobs that ended early, and see remains
 }
 
@@ -26,27 +28,37 @@ type hope struct{ job, nth int32 }
 // lazy tells whether a pass may leave places for later: where they would be the same.
 func (p *slurm) lazy(m *Machine) bool {
 	_, byNode := m.plan.(*nodePlan)
-	return byNode && !m.plain && !m.reserved && !m.caps.any() && !p.charts() && !p.sparing() && !p.tally.counts(&p.Slurm)
+	return byNode && !m.plain && !m.reserved && !p.charts() && !p.sparing() && !p.tally.counts(&p.Slurm)
 }
+
+// parts tells whether parts of the nodes may be planned by themselves: where that is so, and
+// nothing that jobs have in one keeps others from starting in another.
+func (p *slurm) parts(m *Machine) bool { return !m.caps.any() && p.lazy(m) }
 
 // clone copies what is left into the memory of an older copy.
 func (r *rest) clone(old rest) rest {
 	c := *r
 	c.may, c.free, c.early = old.may, append(old.free[:0], r.free...), append(old.early[:0], r.early...)
+	c.left = append(old.left[:0], r.left...)
 	return c
 }
 
-// list lists, of the jobs that a pass goes through from a place of the queue on, up to one
-// and so many at most, those that last so long at most and may start now.
-func (y *yard) list(p *nodePlan, at place, last entry, most int, longest int64) {
-	procs, span := y.vacancy(p)
+// list lists, of the jobs that a pass goes through from a place of the queue on, so many at
+// most, those that last so long at most and may start now.
+func (g ground) list(at place, most int, longest int64) {
+	y := g.yard
+	procs, span := y.vacancy(g.m.plan.(*nodePlan))
 	y.may, y.asked, longest = y.may[:0], 0, min(longest, span)
+	if g.m.caps.any() {
+		y.let(g.m, at, most, procs, longest)
+		return
+	}
 	for nth := 0; at.b < len(y.queue.blocks) && nth < most; at = (place{at.b + 1, 0}) {
 		b := y.queue.blocks[at.b]
 		jobs := b.jobs[min(at.i, len(b.jobs)):]
 		jobs = jobs[:min(len(jobs), most-nth)]
-		if n := len(jobs); n > 0 && jobs[n-1].after(&last) {
-			n = sort.Search(n, func(i int) bool { return jobs[i].after(&last) })
+		if n := len(jobs); n > 0 && jobs[n-1].after(&y.upto) {
+			n = sort.Search(n, func(i int) bool { return jobs[i].after(&y.upto) })
 			jobs, most = jobs[:n], nth+n
 		}
 		if b.limit <= longest && b.procs <= procs {
@@ -57,6 +69,23 @@ func (y *yard) list(p *nodePlan, at place, last entry, most int, longest int64) 
 			}
 		}
 		nth += len(jobs)
+	}
+}
+
+// let is list where jobs share what they have: who may not have a place is passed over, and
+// does not count.
+func (y *yard) let(m *Machine, at place, most int, procs int32, longest int64) {
+	nth := int32(0)
+	for e, at, ok := y.queue.at(at); ok && most > 0 && !e.after(&y.upto); e, at, ok = y.queue.at(place{at.b, at.i + 1}) {
+		if m.caps.plans(&m.jobs[e.job]) {
+			if most--; e.limit <= longest && e.procs <= procs {
+				y.may = append(y.may, hope{e.job, nth})
+			}
+			if most == 0 {
+				y.upto = e
+			}
+		}
+		nth++
 	}
 }
 
@@ -192,9 +221,11 @@ func (g ground) ended(id int32) {
 	g.early = append(g.early, *j)
 }
 
-// before lets something happen as if no job had ended early since the last pass.
+// before lets something happen as if no job had ended early since the last pass, and none had
+// started or ended that has what others want as well.
 func (g ground) before(do func()) {
 	m, y := g.m, g.yard
+	m.caps.left, y.left = y.left, m.caps.left
 	for i := range y.early {
 		if j := &y.early[i]; m.now < j.start+j.limit {
 			hold(m.plan, j, m.now, j.shares, j.start+j.limit-m.now)
@@ -206,6 +237,7 @@ func (g ground) before(do func()) {
 			m.plan.vacate(j, m.now, j.start+j.limit)
 		}
 	}
+	m.caps.left, y.left = y.left, m.caps.left
 	if !y.pending {
 		y.early = y.early[:0]
 	}

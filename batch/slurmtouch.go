@@ -225,10 +225,10 @@ func (p *nodePlan) leaves(j *job) (list []outlet) {
 	return list
 }
 
-// takes notes that a job has started on some nodes.
-func (p *places) takes(m *Machine, id int32) {
+// takes notes that a job has started on some nodes, with which those ahead of one had not reckoned.
+func (p *places) takes(m *Machine, id int32, behind entry) {
 	j := &m.jobs[id]
 	for _, s := range j.shares {
-		p.taken = append(p.taken, outlet{node: s.node, until: m.now + j.limit, end: never, taken: m.now, starter: j.entry(id)})
+		p.taken = append(p.taken, outlet{node: s.node, until: m.now + j.limit, end: never, taken: m.now, starter: behind})
 	}
 }
