@@ -14,6 +14,7 @@ type slowDoor struct {
 	ids          map[int64]int // place in the state by seq
 	shut         map[int]bool  // who waited outside at first
 	lapsed       map[int]int64 // when it was too late for a job
+	event        int64         // the last end: whose time had come by then was let in with it
 }
 
 func newSlowDoor(s *State) slowDoor {
@@ -91,7 +92,9 @@ func (r *slowRunner) turns() int64 {
 		id := int(r.outside[i].ID)
 		at = min(at, r.opens(id))
 		for _, t := range r.gates(id) {
-			after(t)
+			if t > r.event || r.follows(id, t) {
+				after(t)
+			}
 		}
 	}
 	for _, list := range [][]job{r.waiting, r.parked, r.outside} {
@@ -102,6 +105,16 @@ func (r *slowRunner) turns() int64 {
 		}
 	}
 	return at
+}
+
+// follows tells whether a job need wait no more, from a time on, for one that started then or was too late.
+func (r *slowRunner) follows(i int, at int64) bool {
+	return slices.ContainsFunc(r.state.Jobs[i].After, func(d Dependency) bool {
+		other := slices.IndexFunc(r.state.Jobs, func(o Job) bool { return o.ID == d.ID })
+		began, ok := r.began[other]
+		lapsed, late := r.lapsed[other]
+		return d.Delay == 0 && (d.On == OnStart && ok && began == at || late && lapsed == at)
+	})
 }
 
 // limited is what limits a job, and to how many that run or wait at once: its array, else its

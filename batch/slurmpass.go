@@ -373,6 +373,9 @@ func shut(m *Machine, n *Need) {
 		return
 	}
 	if n == nil {
+		if p.shut != nil {
+			p.rooms.version++ // who did not fit beside shut nodes may fit now
+		}
 		p.shut = nil
 		return
 	}

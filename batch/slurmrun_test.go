@@ -34,10 +34,12 @@ type slowRunner struct {
 func newSlowRun(m *Machine, s State, b Belief) *slowRunner {
 	r := &slowRunner{slowPass: newSlowPass(m), state: s, belief: b, charts: m.policy.(*slurm).charts(), ends: map[int64]int64{}, last: -never, since: -never, sorted: -never}
 	r.woken, r.waiting, r.parked, r.slowDoor = m.now, nil, nil, newSlowDoor(&s)
-	slices.SortStableFunc(r.runs, func(a, b slowStay) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.seq, b.seq)) })
 	for i := range m.jobs {
 		r.ids[m.jobs[i].seq] = int(m.jobs[i].ID)
 	}
+	slices.SortStableFunc(r.runs, func(a, b slowStay) int {
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(r.ids[a.seq], r.ids[b.seq]))
+	})
 	r.booked = newSlowBooked(&s, r.ids)
 	r.caps = &slowCaps{&s, r.ids, &r.now}
 	r.slowYield = slowYield{back: map[int]int64{}, leaving: map[int64]int64{}, awaits: map[int64]int64{}, exempted: never, jobs: map[int64]job{}, again: map[int64]bool{}}
@@ -292,6 +294,7 @@ func (r *slowRunner) end(i int) {
 	r.ended[id] = r.now
 	delete(r.leaving, r.runs[i].seq)
 	r.runs = slices.Delete(r.runs, i, i+1)
+	r.event = r.now
 	r.enter()
 	r.happened()
 }
