@@ -205,6 +205,7 @@ func TestOutcomes(t *testing.T) {
 		"job a\nstarted 5 n\nended 9 0 -\n":                      "done 0 ran",
 		"job a\nstarted 5 n\nended 9 3 run\n":                    "done 3 ran",
 		"job a\nstarted 5 n\nended 9 1 stage-in\n":               "done 1 stage-in failed",
+		"job a\nstarted 5 n\nended 9 143 signal\n":               "done 143 it was ended from outside, by a signal",
 		"job a\nstarted 5 n\nended 9 1 limit\n":                  "done 1 the wall time was used up job",
 		"job a\nstarted 5 n\nended 9 1 start\n":                  "done 1 the environment does not have the program, or cannot run it job",
 		"job a\nstarted 5 n\nended 9 1 deploy\n":                 "done 1 the node could not make the environment that the job asks for site",

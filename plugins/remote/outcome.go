@@ -32,6 +32,8 @@ func (o Outcome) Why() (string, plugins.Fault) {
 		return "the wall time was used up", plugins.JobsFault
 	case "start":
 		return "the environment does not have the program, or cannot run it", plugins.JobsFault
+	case "signal":
+		return "it was ended from outside, by a signal", ""
 	}
 	return strings.TrimSpace(o.Step + " failed"), ""
 }

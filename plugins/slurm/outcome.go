@@ -39,14 +39,15 @@ func fillOutcome(o remote.Outcome, st *plugins.Status) {
 	if st.CPUTime == 0 { // there is no accounting, or it has yet to hear of the end
 		st.CPUTime = o.CPU
 	}
-	if st.State == plugins.Failed && !ran {
+	if st.State == plugins.Failed && !ran && (o.Step != "signal" || st.Reason == "") { // of a signal Slurm knows why
 		reason, fault := o.Why()
 		st.Reason = reason
 		if fault != "" {
 			st.Fault = fault
 		}
 	}
-	if ran && !st.ExitCode.OK && st.State == plugins.Done {
+	// sacct writes codes of 128 and more, those of programs that a signal killed, without these 128.
+	if ran && st.State == plugins.Done && (!st.ExitCode.OK || st.ExitCode.V == o.Code-128) {
 		st.ExitCode = glue.Some(o.Code)
 	}
 	if st.WallTime == 0 && st.Ended.After(st.Started) {

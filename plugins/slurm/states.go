@@ -59,6 +59,26 @@ func faultOf(word string) plugins.Fault {
 	return ""
 }
 
+// whyOf says what a state word of a failure means; "": it says nothing by itself.
+func whyOf(word string) string {
+	word, _, _ = strings.Cut(word, " ")
+	switch strings.TrimSuffix(word, "+") {
+	case "TIMEOUT":
+		return "the wall time was used up"
+	case "OUT_OF_MEMORY":
+		return "it used more memory than it was given"
+	case "DEADLINE":
+		return "its deadline passed"
+	case "PREEMPTED":
+		return "it had to give way to other jobs"
+	case "NODE_FAIL":
+		return "its node failed"
+	case "BOOT_FAIL":
+		return "its node did not boot"
+	}
+	return ""
+}
+
 // stateOf reads a state word: sacct writes "CANCELLED by 1000", and a word cut
 // by the column's width ends in "+". An unknown word is Unknown, never a verdict.
 func stateOf(word, reason string) plugins.State {

@@ -142,6 +142,9 @@ func (r row) fill(st *plugins.Status) {
 	if st.Reason == "None" {
 		st.Reason = ""
 	}
+	if why := whyOf(r.state); why != "" {
+		st.Reason = why
+	}
 }
 
 // squeue reads jobs of the user, ended ones as long as the controller
