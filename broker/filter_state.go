@@ -25,6 +25,14 @@ func (r *Rules) site(job *jdl.Job, res *glue.Resource) *Reason {
 	return &Reason{Want: Fact{Kind: OneOf, Names: r.Sites}, Have: named(res.Name)}
 }
 
+// Like tells whether a name fits a pattern of path.Match. A name is no path: its wildcards stand for a "/", too. What is no
+// pattern is like nothing.
+func Like(pattern, name string) bool {
+	plain := strings.NewReplacer("/", "\x00")
+	ok, err := path.Match(plain.Replace(pattern), plain.Replace(name))
+	return ok && err == nil
+}
+
 // Named tells whether a name or pattern of --site means the resource.
 func Named(want string, res *glue.Resource) bool {
 	for _, name := range []string{res.Name, res.ID, res.Site, res.CE} {
@@ -34,7 +42,7 @@ func Named(want string, res *glue.Resource) bool {
 		if strings.EqualFold(want, name) {
 			return true
 		}
-		if ok, err := path.Match(strings.ToLower(want), strings.ToLower(name)); ok && err == nil {
+		if Like(strings.ToLower(want), strings.ToLower(name)) {
 			return true
 		}
 	}

@@ -117,6 +117,7 @@ func TestFilters(t *testing.T) {
 		{name: "old but still valid", res: func(r *glue.Resource) { r.Created, r.Validity = start.Add(-20*time.Hour), 24*time.Hour }},
 		{name: "old in a file", res: func(r *glue.Resource) { r.Created, r.Source = start.Add(-20000*time.Hour), "file:dump.ldif" }},
 		{name: "other site", rules: func(r *broker.Rules) { r.Sites = []string{"b*", "c"} }, want: "site: want b* or c, have ce"},
+		{name: "a pattern over a slash", res: func(r *glue.Resource) { r.Name = "ce/long" }, rules: func(r *broker.Rules) { r.Sites = []string{"c*long"} }},
 		{name: "this site", rules: func(r *broker.Rules) { r.Sites = []string{"SITE-C*"} }},
 		{name: "submit to", job: func(j *jdl.Job) { j.SubmitTo = "ce.example.org:8443/cream-pbs-batch" }},
 		{name: "submit elsewhere", job: func(j *jdl.Job) { j.SubmitTo = "ce.example.org:8443/cream-pbs-long" },

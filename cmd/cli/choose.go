@@ -19,6 +19,7 @@ import (
 	"github.com/expr-lang/expr/types"
 	"github.com/expr-lang/expr/vm"
 
+	"gridbroker/broker"
 	"gridbroker/cmd/cli/document"
 	"gridbroker/jobs"
 )
@@ -173,8 +174,7 @@ func patterned(name string) bool { return strings.ContainsAny(name, `*?[\`) }
 
 // like compares with a pattern; a text without wildcards must be equal.
 func like(pattern, text string) bool {
-	ok, err := path.Match(pattern, text)
-	return err == nil && ok || strings.EqualFold(pattern, text)
+	return broker.Like(pattern, text) || strings.EqualFold(pattern, text)
 }
 
 // mostAtOnce is how many records are shown to an expression together: what is known of their types serves all of them.

@@ -53,7 +53,7 @@ func TestPatternsOfNames(t *testing.T) {
 		want          bool
 	}{
 		{"run-*", "run-7", true}, {"run-*", "my-run-7", false}, {"RUN", "run", true}, {"run", "run-7", false}, {"r?n", "ran", true}, {"[ab]", "b", true}, {"[", "[", true}, {"*", "", true},
-		{"a/*", "a/b", true}, {"*", "a/b", false},
+		{"a/*", "a/b", true}, {"*", "a/b", true}, {"a*", "a name/with b", true}, {"a?b", "a/b", true}, {"a/", "a/b", false},
 	} {
 		if got := like(c.pattern, c.text); got != c.want {
 			t.Errorf("%q like %q: %v", c.text, c.pattern, got)
