@@ -51,6 +51,9 @@ func TestNoRecordsWhereNothingCanBeWritten(t *testing.T) {
 			t.Errorf("%s: code %d, %q %q", c.args, code, out, errs)
 		}
 	}
+	if code, out, _ := oneShotWith(t, dir, all.Backends(), "--state-dir", state); code != 0 || !strings.Contains(out, "jobs         none under way\n") {
+		t.Errorf("the first words: code %d\n%s", code, out)
+	}
 	code, _, errs := oneShotWith(t, dir, all.Backends(), "--state-dir", state, "run", "--", "true")
 	if code != 125 || !strings.Contains(errs, "--state-dir") {
 		t.Errorf("run: code %d, %q", code, errs)

@@ -50,6 +50,11 @@ func credentialLine(d *deps) string {
 
 func jobsLine(d *deps, cmd *cobra.Command, c config) string {
 	store, err := openRecords(d, c)
+	if err != nil && jobs.Unwritable(err) { // what there is can be told all the same
+		if kept, none := jobs.OpenCopy(stateDir(d, c), d.env.Now); none == nil {
+			store, err = kept, nil
+		}
+	}
 	if err != nil {
 		return err.Error()
 	}
