@@ -112,8 +112,12 @@ func (d door) refusal(c *site, q plugins.Request) error {
 func (d door) Status(_ context.Context, hs []plugins.Handle) []plugins.Status {
 	out := make([]plugins.Status, len(hs))
 	d.run.Messages += 2
+	var c *site
 	for i, h := range hs {
-		if c := d.at(h.Endpoint); c.down {
+		if i == 0 || h.Endpoint != hs[i-1].Endpoint {
+			c = d.at(h.Endpoint)
+		}
+		if c.down {
 			out[i] = plugins.Status{State: plugins.Unknown, Err: &plugins.Error{Kind: plugins.Unavailable, Op: "status", Endpoint: h.Endpoint, Said: "connection refused"}}
 		} else if f, ok := d.states[h.ID]; ok {
 			out[i] = f.status()
