@@ -19,6 +19,7 @@ type inputs struct {
 	of       []*Job    // by place in jobs
 	late     []*Job    // whose requirements are yet to be judged: their owner's time for that was over
 	refs     []slotRef // by place in slots
+	watch    func() time.Time
 }
 
 type slotRef struct {
@@ -29,7 +30,10 @@ type slotRef struct {
 // problem states what is to be planned: the jobs that wait, and the slots less
 // what is booked of them.
 func (c Config) problem(m *memory, now time.Time, budgets []Budget) *inputs {
-	in := &inputs{rules: plan.Rules{Epoch: now, Horizon: int32(c.Horizon / time.Second), MaxBypass: int32(c.MaxBypass), Free: c.Free}}
+	in := &inputs{watch: c.Stopwatch, rules: plan.Rules{Epoch: now, Horizon: int32(c.Horizon / time.Second), MaxBypass: int32(c.MaxBypass), Free: c.Free}}
+	if in.watch == nil {
+		in.watch = time.Now
+	}
 	m.number()
 	for _, name := range m.order {
 		in.clusters = append(in.clusters, m.clusters[name])
@@ -171,9 +175,9 @@ func (in *inputs) judged(m *memory, now int64) (list []*Job, keys []string) {
 				in.late = append(in.late, j)
 				continue
 			}
-			began := time.Now()
+			began := in.watch()
 			m.allowed(j, key, now)
-			spent[j.Owner] += time.Since(began)
+			spent[j.Owner] += in.watch().Sub(began)
 		}
 		list, keys = append(list, j), append(keys, key)
 	}

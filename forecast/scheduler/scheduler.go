@@ -34,6 +34,9 @@ type Config struct {
 	MaxJobs     int       // not ended, of one user; default 100,000
 	NoHistory   bool      // neither what the charts show of the past nor what the log tells of jobs is kept
 	Chance      io.Reader // tells ids of one millisecond apart; nil: the system's; a simulation has one of its own
+	// Stopwatch is by what it is measured how long judging requirements takes; nil: the system's. In a simulation, where it
+	// must not matter how busy the machine is, nothing takes time.
+	Stopwatch func() time.Time
 	// Sure is the least chance, 0 to 1, of a slot that is booked for a job that was
 	// submitted less than Patience ago; default 0, and 10 min.
 	Sure     float64

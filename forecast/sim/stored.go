@@ -74,21 +74,27 @@ func (c *stored) open(ctx context.Context, db opener) error {
 	if err != nil {
 		return err
 	}
+	back := func(context.Context, string, []byte) (*plugins.Registry, func(), error) { return reg, func() {}, nil }
+	c.scheduler = scheduler.New(c.config(), c.store, back, c.Now, slog.New(slog.DiscardHandler))
+	c.turns, err = scheduler.NewTurns(ctx, c.scheduler)
+	return err
+}
+
+// config is the scheduler's.
+func (c *stored) config() scheduler.Config {
 	seed := [32]byte{17}
 	binary.LittleEndian.PutUint64(seed[1:], c.run.Seed)
 	conf := scheduler.Config{
-		Chance: rand.NewChaCha8(seed), // ids decide between jobs of one instant
-		Name:   "simulated", Cycle: c.scenario.Cycle.Duration, Grace: missedAfter, Horizon: horizon, MaxBypass: 200, Free: true, NoHistory: true,
+		Chance:    rand.NewChaCha8(seed), // ids decide between jobs of one instant
+		Stopwatch: c.Now,
+		Name:      "simulated", Cycle: c.scenario.Cycle.Duration, Grace: missedAfter, Horizon: horizon, MaxBypass: 200, Free: true, NoHistory: true,
 		Spool: c.dir, Clusters: map[string]scheduler.ClusterConfig{}, MaxJobs: len(c.jobs) * (1 + c.scenario.Jobs.Retries),
 	}
 	for _, s := range c.sites {
 		e := s.resource.Endpoints[0]
 		conf.Clusters[s.Name] = scheduler.ClusterConfig{Interface: e.Interface, Endpoint: e.URL}
 	}
-	back := func(context.Context, string, []byte) (*plugins.Registry, func(), error) { return reg, func() {}, nil }
-	c.scheduler = scheduler.New(conf, c.store, back, c.Now, slog.New(slog.DiscardHandler))
-	c.turns, err = scheduler.NewTurns(ctx, c.scheduler)
-	return err
+	return conf
 }
 
 // close gives the database back.

@@ -98,6 +98,23 @@ func TestScratchDecidesAsAFile(t *testing.T) {
 	}
 }
 
+// In a run nothing takes time but what its sites and its network do: the scheduler measures itself by the run's clock, so that a machine
+// that is busy, or stops for a while, changes nothing.
+func TestTheSchedulersStopwatchIsTheRuns(t *testing.T) {
+	c := &stored{door: newDoor(&grid{scenario: scenario(t, "gras.toml")})}
+	watch := c.config().Stopwatch
+	if watch == nil {
+		t.Fatal("it is the system's")
+	}
+	before := watch()
+	if time.Sleep(time.Millisecond); !watch().Equal(before) {
+		t.Error("it goes on while nothing happens")
+	}
+	if c.now += 60; watch().Sub(before) != time.Minute {
+		t.Error("it does not go on with the run")
+	}
+}
+
 // The ids that the scheduler gives decide between jobs that came at one instant: they are those of the seed.
 func TestIDsAreTheSeeds(t *testing.T) {
 	ids := map[uint64][]string{}
