@@ -276,7 +276,7 @@ func (w *work) book(j *Job, p *Place) {
 	c := w.mem.clusters[p.Cluster]
 	j.Tries = max(j.Tries, j.Past) + 1
 	to := w.s.conf.Clusters[p.Cluster]
-	p.Key, p.Endpoint, p.Interface = j.numbered(), to.Endpoint, to.Interface
+	p.Key, p.Endpoint, p.Interface = j.request(), to.Endpoint, to.Interface
 	j.State, j.Booking, j.Outlook, j.Reason, j.Blocked = Booked, p, nil, "", ""
 	j.Started, j.Ended, j.Sent, j.SeenRun, j.Withdraw, j.Native = 0, 0, 0, 0, false, ""
 	j.Handle = plugins.Handle{}

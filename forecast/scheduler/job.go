@@ -142,16 +142,8 @@ type Share struct {
 	CPUs int32  `json:"cpus"`
 }
 
-// request is our name for one booking of the job at its site: that of the booking it has, or had last.
-func (j *Job) request() string {
-	if j.Booking != nil && j.Booking.Key != "" {
-		return j.Booking.Key
-	}
-	return j.numbered()
-}
-
-// numbered is the name that its last booking was given.
-func (j *Job) numbered() string { return j.ID + "-" + strconv.Itoa(j.Tries) }
+// request is our name for one booking of the job at its site.
+func (j *Job) request() string { return j.ID + "-" + strconv.Itoa(j.Tries) }
 
 // newID makes ids that sort by time; those of one millisecond are told apart by chance.
 func newID(now time.Time, chance io.Reader) string {
