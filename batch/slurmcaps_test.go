@@ -190,3 +190,31 @@ func TestSlurmCapsGiveWay(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestSlurmCapsLet: a job that a limit let start where it had no place is reckoned with by the one behind it, whose place goes to
+// the node that has become the least to hold it.
+func TestSlurmCapsLet(t *testing.T) {
+	now := time.Unix(1_000_000, 0).UTC()
+	runs := func(id, node string, procs int, limit time.Duration) Job {
+		return Job{ID: id, Procs: procs, Requested: limit, Submitted: now, Started: now, Placed: []Placement{{node, procs}}}
+	}
+	s := State{Now: now, Caps: []Cap{{Name: "l", Most: 1}}, Nodes: []Node{{Name: "n0", CPUs: 5, Up: true}, {Name: "n1", CPUs: 4, Up: true}, {Name: "n2", CPUs: 6, Up: true}}}
+	s.Jobs = []Job{runs("1", "n0", 5, 100*time.Minute), runs("2", "n1", 3, 10*time.Hour), runs("3", "n1", 1, 10*time.Minute), runs("4", "n2", 4, 100*time.Minute),
+		{ID: "5", Procs: 2, Requested: 5 * time.Hour, Submitted: now, Takes: []Take{{"l", 1}}}, {ID: "6", Procs: 4, Requested: time.Hour, Submitted: now}}
+	s.Jobs[2].Takes = []Take{{"l", 1}}
+	run := passing(t, s, Slurm{fine: true}, 0)
+	for run.clock.next() < now.Add(11*time.Minute).Unix() {
+		run.step()
+	}
+	for _, y := range run.m.policy.(*slurm).yards {
+		ground{run.m.policy.(*slurm), run.m, y}.settle()
+	}
+	for i := range run.m.jobs {
+		if j := &run.m.jobs[i]; j.Procs == 4 && j.state == queued && (len(j.shares) != 1 || j.shares[0].node != 2) {
+			t.Errorf("its place is at %d on %v", j.planned-now.Unix(), j.shares)
+		}
+	}
+	if run.m.wait != 1 {
+		t.Errorf("%d wait", run.m.wait)
+	}
+}
