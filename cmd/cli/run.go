@@ -20,6 +20,7 @@ import (
 	"gridbroker/jdl/classad"
 	"gridbroker/jdl/formats"
 	"gridbroker/jobs"
+	"gridbroker/plugins"
 )
 
 // runOptions say what a command needs that is run without a description.
@@ -154,6 +155,9 @@ func runCommand(ctx context.Context, d *deps, f runOptions, argv []string) error
 		return err
 	}
 	rs, err := s.jobs.Submit(ctx, p, set)
+	if ctx.Err() != nil && len(rs) > 0 && rs[0].State == plugins.Intended {
+		return interrupted{fmt.Sprintf("interrupted: the job was not sent, and is kept here; grid resubmit %s sends it", rs[0].ID)}
+	}
 	if err != nil {
 		return noJob(ctx, err)
 	}

@@ -27,6 +27,16 @@ func TestInterruptedAtASilentServer(t *testing.T) {
 	})
 	scheduler := strings.TrimSuffix(ce.url, "/arex")
 	via := "grid" + strings.TrimPrefix(scheduler, "https")
+	var kept string
+	if h := ce.grid(2*time.Second, "run", "--info", "file:ce.ldif", "--", "/bin/true"); h.code != 130 || !strings.Contains(h.errs, "interrupted: the job was not sent, and is kept here; grid resubmit ") {
+		t.Errorf("run: exit code %d, %q %q", h.code, h.out, h.errs)
+	} else {
+		_, kept, _ = strings.Cut(h.errs, "grid resubmit ")
+		kept, _, _ = strings.Cut(kept, " ")
+	}
+	if h := ce.grid(0, "list", kept, "--json", "--jq", ".jobs[0].state"); kept == "" || !strings.Contains(h.out, "intended") {
+		t.Errorf("the job that was not sent, %q: %s %s", kept, h.out, h.errs)
+	}
 	for _, c := range []struct {
 		want int
 		args []string
