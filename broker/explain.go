@@ -158,7 +158,7 @@ func (m *Match) filterCounts() []FilterCount {
 // judged is a clause of Requirements with its values for all resources.
 type judged struct {
 	Clause
-	names  []string // attributes of the resource it looks at
+	same   []FilterName // filters that look at an attribute of the resource that it looks at, too
 	values []classad.Value
 }
 
@@ -170,7 +170,7 @@ func (m *Match) verdicts() []judged {
 	var cs []judged
 	eval := evaluationOf(m)
 	for _, e := range classad.Conjuncts(m.Job.Requirements) {
-		c := judged{Clause: newClause(e), names: references(m.Job, e), values: make([]classad.Value, len(m.Resources))}
+		c := judged{Clause: newClause(e), same: lookingAt(references(m.Job, e)), values: make([]classad.Value, len(m.Resources))}
 		program := eval.Compile(e, m.table)
 		for row := range m.Resources {
 			c.values[row] = program.Eval(row)

@@ -150,15 +150,14 @@ func commonestVO(rs []*glue.Resource) (to string, more int) {
 // on what a clause asks for, too, is the same obstacle and left out.
 func (m *Match) obstacles(cs []judged, row int) []obstacle {
 	var obs []obstacle
-	var names []string
+	var same []FilterName
 	for i := range cs {
 		if !holds(cs[i].values[row]) {
-			obs = append(obs, obstacle{name: cs[i].Text, clause: &cs[i].Clause})
-			names = append(names, cs[i].names...)
+			obs, same = append(obs, obstacle{name: cs[i].Text, clause: &cs[i].Clause}), append(same, cs[i].same...)
 		}
 	}
 	for _, f := range m.filters {
-		if f.Pass != nil || said(names, f.Name) {
+		if f.Pass != nil || slices.Contains(same, f.Name) {
 			continue
 		}
 		if why := f.Reject(m.Job, m.Resources[row]); why != nil {
@@ -183,16 +182,18 @@ var attributes = map[FilterName][]string{
 	ByEnvironment: {"runtimeenvironment", "applicationenvironment"},
 }
 
-// said reports whether one of the attributes is what the filter looks at.
-func said(names []string, filter FilterName) bool {
-	for _, name := range names {
-		for _, part := range attributes[filter] {
-			if strings.Contains(strings.ToLower(name), part) {
-				return true
-			}
+// lookingAt are the filters that look at one of the attributes.
+func lookingAt(names []string) []FilterName {
+	var list []FilterName
+	for filter, parts := range attributes {
+		if slices.ContainsFunc(names, func(name string) bool {
+			name = strings.ToLower(name)
+			return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(name, part) })
+		}) {
+			list = append(list, filter)
 		}
 	}
-	return false
+	return list
 }
 
 // relaxBound moves a filter's bound to the nearest value there is.
