@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gridbroker/broker"
 	"gridbroker/foreign"
 	"gridbroker/jdl"
 	"gridbroker/jdl/classad"
@@ -154,6 +155,11 @@ func runCommand(ctx context.Context, d *deps, f runOptions, argv []string) error
 		}
 		return err
 	}
+	return sendRun(ctx, d, s, p, set, f)
+}
+
+// sendRun sends the job and follows it.
+func sendRun(ctx context.Context, d *deps, s *session, p *broker.Plan, set *jdl.JobSet, f runOptions) error {
 	rs, err := s.jobs.Submit(ctx, p, set)
 	if ctx.Err() != nil && len(rs) > 0 && rs[0].State == plugins.Intended {
 		return interrupted{fmt.Sprintf("interrupted: the job was not sent, and is kept here; grid resubmit %s sends it", rs[0].ID)}

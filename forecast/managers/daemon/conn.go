@@ -111,6 +111,9 @@ func (c *conn) encode(enc *json.Encoder, f *frame) error {
 // many brokers and managers, and a table has some hundred KB where it is a large one.
 const maxUnread = 64 << 20
 
+// allUnread bounds that over all links of all certificates.
+const allUnread = 4 * maxUnread
+
 // wait counts a line that is to be written among those of its certificate, and returns whether there is room.
 func (c *conn) wait(weight int64) bool {
 	if c.all == nil || weight == 0 {
@@ -118,14 +121,10 @@ func (c *conn) wait(weight int64) bool {
 	}
 	c.all.mu.Lock()
 	defer c.all.mu.Unlock()
-	waiting := c.all.waiting[c.who]
-	if c.over || waiting > 0 && waiting+weight > maxUnread {
+	if c.over || c.all.waiting.of[c.who] > 0 && !c.all.waiting.fits(c.who, weight, maxUnread, allUnread) {
 		return false
 	}
-	if c.all.waiting == nil {
-		c.all.waiting = map[string]int64{}
-	}
-	c.all.waiting[c.who] += weight
+	c.all.waiting.add(c.who, weight)
 	c.counted += weight
 	return true
 }
@@ -146,9 +145,7 @@ func (c *conn) uncount(weight int64) {
 		return
 	}
 	c.counted -= weight
-	if c.all.waiting[c.who] -= weight; c.all.waiting[c.who] <= 0 {
-		delete(c.all.waiting, c.who)
-	}
+	c.all.waiting.add(c.who, -weight)
 }
 
 // gone takes back what was counted of lines that will not be written.

@@ -19,6 +19,7 @@ import (
 const (
 	maxLine   = 8 << 20
 	maxLines  = 2 * maxLine
+	allLines  = 8 * maxLines // of all certificates
 	longLine  = 64 << 10
 	maxValues = 400_000 // of 32,768 amounts and the names of a tree
 )
@@ -29,27 +30,22 @@ type incoming struct {
 	turns   turns.Turns
 	written turns.Turns
 	mu      sync.Mutex
-	held    map[string]int
-	waiting map[string]int64 // what is to be written to a certificate
+	held    shared
+	waiting shared // what is to be written to a certificate
 }
 
 // take keeps so many bytes more of a certificate's, or gives them back where they are below nothing. It returns whether there is room.
 func (l *incoming) take(who string, bytes int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.held == nil {
-		l.held = map[string]int{}
-	}
-	if bytes > 0 && l.held[who]+bytes > maxLines {
+	if bytes > 0 && !l.held.fits(who, int64(bytes), maxLines, allLines) {
 		return false
 	}
-	if l.held[who] += bytes; l.held[who] <= 0 {
-		delete(l.held, who)
-	}
+	l.held.add(who, int64(bytes))
 	return true
 }
 
-var errLines = fmt.Errorf("the links of its certificate have more than %d bytes of lines that have not come whole", maxLines)
+var errLines = fmt.Errorf("the links of its certificate have more than %d bytes of lines that have not come whole, or all links have more than %d", maxLines, allLines)
 
 // lineReader reads the lines of a link.
 type lineReader struct {

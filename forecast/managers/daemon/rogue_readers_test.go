@@ -67,7 +67,35 @@ func TestManyLinksThatDoNotRead(t *testing.T) {
 	}
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	if got := fmt.Sprint(all.waiting); !strings.HasPrefix(got, "map[rogue:419") || strings.Contains(got, "honest") {
+	if got := fmt.Sprint(all.waiting.of); !strings.HasPrefix(got, "map[rogue:419") || strings.Contains(got, "honest") {
 		t.Errorf("counted: %s", got)
+	}
+}
+
+// TestManyCertificatesThatDoNotRead: all certificates of one hand together have no more wait for them, and no more lines that have not
+// come whole, than twice what all may, and whoever has little is told and heard all the same.
+func TestManyCertificatesThatDoNotRead(t *testing.T) {
+	large := frame{Message: &managers.Message{Rooms: managers.Set{{Tags: strings.Repeat("x", 1<<20)}}}} // counts twice
+	var all incoming
+	for i := range 100 {
+		who := fmt.Sprint("rogue", i)
+		for range 30 {
+			c := newConn(t.Context(), who)
+			c.all = &all
+			c.send(large)
+		}
+		for all.take(who, longLine) {
+		}
+	}
+	if all.waiting.sum > 2*allUnread || all.held.sum > 2*allLines {
+		t.Errorf("%d MB wait to be written, %d MB to be whole", all.waiting.sum>>20, all.held.sum>>20)
+	}
+	honest := newConn(t.Context(), "honest")
+	honest.all = &all
+	if honest.send(large); honest.ctx.Err() != nil || len(honest.out) != 1 {
+		t.Error("another certificate is not told")
+	}
+	if !all.take("honest", longLine) {
+		t.Error("another certificate is not heard")
 	}
 }
