@@ -15,7 +15,7 @@ import (
 // and choice is Maui (Jackson, Snell, Clement 2001, "Core algorithms of the
 // Maui scheduler").
 type backfill struct {
-	capless
+	steady
 	Maui
 	ranks
 	reservations

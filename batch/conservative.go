@@ -16,7 +16,7 @@ import "math"
 // looks at few jobs: it carries the hull of what it has opened itself and, for
 // each job, of what the pass before opened after having looked at that job.
 type conservative struct {
-	capless
+	steady
 	queue  waiting // in order of submission
 	due    timetable
 	before []opening // of the pass before, with the hull of all that followed

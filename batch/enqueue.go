@@ -31,7 +31,7 @@ func (c *cluster) enqueue() {
 		ids[i] = c.stand(at)
 	}
 	for _, id := range ids {
-		c.jobs[id].key = -precedence(c.Machine, id)
+		c.jobs[id].key = -c.policy.priority(&c.jobs[id], c.now)
 	}
 	slices.SortStableFunc(ids, func(a, b int32) int { return cmp.Compare(c.jobs[a].key, c.jobs[b].key) })
 	for _, linked := range []bool{true, false} { // one that is too late may let others in

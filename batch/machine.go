@@ -120,21 +120,15 @@ func (m *Machine) end(now int64, id int32) {
 	m.advance(now)
 	m.gates.lapse(m)
 	j := &m.jobs[id]
-	if p, ok := m.policy.(*slurm); ok && now < j.start+j.limit {
-		p.ended(m, id)
+	if now < j.start+j.limit {
+		m.policy.ending(m, id)
 	}
 	m.plan.vacate(j, now, j.start+j.limit)
 	m.caps.ended(j)
 	m.drop(id)
 	m.busy--
 	m.release(j.Queue)
-	if p, ok := m.policy.(*slurm); ok { // who waited for it may start in its place
-		if until := j.start + j.limit; now < until {
-			p.opens(m, j.shares, until)
-		}
-		m.gates.ended(m.now, m.jobs[id].ID)
-		m.gates.punctual(m)
-	}
+	m.policy.ended(m, id, j.start+j.limit)
 	m.policy.freed(m, now, j.start+j.limit, j)
 	m.gates.ended(m.now, m.jobs[id].ID)
 }
@@ -190,19 +184,10 @@ func (m *Machine) admit(id int32) {
 		m.gates.lapsed(m.now, j)
 		return
 	}
-	m.jobs[id].key = -precedence(m, id)
+	m.jobs[id].key = -m.policy.priority(&m.jobs[id], m.now)
 	if !m.queues.park(id, &m.jobs[id]) {
 		m.policy.enter(m, id)
 	}
-}
-
-// precedence is a job's priority now, where the policy has not seen it: under slurm with its age.
-func precedence(m *Machine, id int32) float64 {
-	j := &m.jobs[id]
-	if p, ok := m.policy.(*slurm); ok {
-		return p.priority(j, m.now)
-	}
-	return j.Priority
 }
 
 // release lets the next parked job of a queue in for one that is gone.

@@ -14,6 +14,12 @@ type policy interface {
 	decide(m *Machine)
 	// left tells of a waiting job that is cancelled; decide follows.
 	left(m *Machine, id int32)
+	// priority is a job's at a time.
+	priority(j *job, now int64) float64
+	// ending tells that a job is about to end before its limit, and ended that one has, whose limit is until: who waited
+	// for it may start in its place. freed follows.
+	ending(m *Machine, id int32)
+	ended(m *Machine, id int32, until int64)
 	// freed tells that what a job had came free in [from, to).
 	freed(m *Machine, from, to int64, j *job)
 	// refilled tells that there is more of what jobs share (see Cap) than before; wake follows.
@@ -28,10 +34,14 @@ type policy interface {
 	clone(into policy) policy
 }
 
-// capless is the part of a policy that does not look at what jobs share.
-type capless struct{}
+// steady is the part of a policy to which a job's priority is what it was at first, which learns of ends by what came free,
+// and does not look at what jobs share.
+type steady struct{}
 
-func (capless) refilled(*Machine) {}
+func (steady) priority(j *job, _ int64) float64 { return j.Priority }
+func (steady) ending(*Machine, int32)           {}
+func (steady) ended(*Machine, int32, int64)     {}
+func (steady) refilled(*Machine)                {}
 
 // Policy names a scheduling policy and its parameters. The zero value of
 // each parameter is Maui's default.

@@ -119,11 +119,21 @@ func (p *slurm) whole(m *Machine) {
 	p.join(m, len(p.yards))
 }
 
-// ended notes that a job ends before its limit.
-func (p *slurm) ended(m *Machine, id int32) {
+// ending implements policy.
+func (p *slurm) ending(m *Machine, id int32) {
 	for _, y := range p.yards {
 		ground{p, m, y}.ended(id)
 	}
+}
+
+// ended implements policy.
+func (p *slurm) ended(m *Machine, id int32, until int64) {
+	j := &m.jobs[id]
+	if m.now < until {
+		p.opens(m, j.shares, until)
+	}
+	m.gates.ended(m.now, j.ID)
+	m.gates.punctual(m)
 }
 
 // rounded is how long a place for a job lasts.
