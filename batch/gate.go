@@ -107,7 +107,9 @@ func (g *gates) punctual(m *Machine) bool {
 			list = append(list, d.job)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b int32) int { return cmp.Compare(m.policy.priority(&m.jobs[b], m.now), m.policy.priority(&m.jobs[a], m.now)) })
+	slices.SortStableFunc(list, func(a, b int32) int {
+		return cmp.Compare(m.policy.priority(&m.jobs[b], m.now), m.policy.priority(&m.jobs[a], m.now))
+	})
 	for _, id := range list {
 		m.admit(id)
 	}
