@@ -175,6 +175,17 @@ func (s *Site) Fail(op string, err error) error {
 	return e
 }
 
+// unsent is Fail for jobs that were surely not submitted. A site that will not use the directory of jobs refuses them: its host is
+// well, and has other directories.
+func (s *Site) unsent(op string, err error) error {
+	failed := s.Fail(op, err)
+	x, exited := errors.AsType[*ExitError](err)
+	if e, ok := errors.AsType[*plugins.Error](failed); ok && exited && x.Code == unsafeBase {
+		e.Kind = plugins.Refused
+	}
+	return failed
+}
+
 // absent is what may be the matter where a command is not found.
 func absent(s *Site) string {
 	if _, local := s.Machine.(here); local {
