@@ -96,7 +96,7 @@ func (p *slurm) enter(m *Machine, id int32) {
 // that has left places for later, these are made before.
 func (p *slurm) yard(m *Machine, j *job) *yard {
 	p.whole(m)
-	parted := p.parts(m)
+	parted := parts(p, m)
 	for _, y := range p.yards {
 		if !parted || y.meets(j.Need.serve) {
 			ground{p, m, y}.settle()
@@ -110,7 +110,7 @@ func (p *slurm) yard(m *Machine, j *job) *yard {
 
 // whole makes one yard of all where there may not be several any more.
 func (p *slurm) whole(m *Machine) {
-	if len(p.yards) < 2 || p.parts(m) {
+	if len(p.yards) < 2 || parts(p, m) {
 		return
 	}
 	for _, y := range p.yards {

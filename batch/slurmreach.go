@@ -58,7 +58,7 @@ func (g ground) bound() {
 
 // last is the last job that a pass tries; allJobs where only the pass tells.
 func (g ground) last() entry {
-	if g.p.parts(g.m) {
+	if parts(g.p, g.m) {
 		return g.p.queue.nth(g.p.MaxJobTest - 1)
 	}
 	return allJobs()

@@ -33,7 +33,7 @@ func (p *slurm) lazy(m *Machine) bool {
 
 // parts tells whether parts of the nodes may be planned by themselves: where that is so, and
 // nothing that jobs have in one keeps others from starting in another.
-func (p *slurm) parts(m *Machine) bool { return !m.caps.any() && p.lazy(m) }
+func parts(p *slurm, m *Machine) bool { return !m.caps.any() && p.lazy(m) }
 
 // clone copies what is left into the memory of an older copy.
 func (r *rest) clone(old rest) rest {

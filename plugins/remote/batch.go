@@ -200,7 +200,7 @@ func newBatch(s *Site, lrms LRMS, reqs []plugins.Request, jobs []int, results []
 func (ba *batch) send(ctx context.Context) (taken, gone []string) {
 	plan, err := ba.upload(ctx)
 	if err != nil {
-		ba.failAll(ba.site.unsent("upload", err))
+		ba.failAll(notSubmitted(ba.site, "upload", err))
 		return nil, nil
 	}
 	ba.catchUp(time.Since(ba.began))
@@ -273,7 +273,7 @@ func (ba *batch) read(out string, err error) (taken, gone []string) {
 func (ba *batch) settle(said string, err error) {
 	_, exited := errors.AsType[*ExitError](err)
 	_, unsent := errors.AsType[*DialError](err)
-	rest := ba.site.unsent("submit", cmp.Or(err, errors.New(cmp.Or(said, "the submission was stopped"))))
+	rest := notSubmitted(ba.site, "submit", cmp.Or(err, errors.New(cmp.Or(said, "the submission was stopped"))))
 	if e, ok := errors.AsType[*plugins.Error](rest); ok && said != "" {
 		e.Said = said
 	}

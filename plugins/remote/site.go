@@ -175,9 +175,9 @@ func (s *Site) Fail(op string, err error) error {
 	return e
 }
 
-// unsent is Fail for jobs that were surely not submitted. A site that will not use the directory of jobs refuses them: its host is
+// notSubmitted is Fail for jobs that were surely not submitted. A site that will not use the directory of jobs refuses them: its host is
 // well, and has other directories.
-func (s *Site) unsent(op string, err error) error {
+func notSubmitted(s *Site, op string, err error) error {
 	failed := s.Fail(op, err)
 	x, exited := errors.AsType[*ExitError](err)
 	if e, ok := errors.AsType[*plugins.Error](failed); ok && exited && x.Code == unsafeBase {
