@@ -140,7 +140,7 @@ func ParseAdJSON(file string, src []byte) (*Ad, error) {
 func ReadJSON(file string, src []byte) ([]*Ad, error) {
 	r := jsonReader{file: file, dec: json.NewDecoder(bytes.NewReader(src)), place: Places{Src: string(src)}}
 	r.dec.UseNumber()
-	if at := notUTF8(src); at >= 0 { // the decoder would put another character in its place
+	if at := NotUTF8(src); at >= 0 { // the decoder would put another character in its place
 		d := &Diagnostic{Severity: Fatal, File: file, Pos: r.place.At(at), Code: "json", Msg: "the text is not UTF-8, as JSON is", Hint: "save it as UTF-8"}
 		return nil, d.ShowLine(r.place.Src)
 	}
@@ -166,8 +166,8 @@ func ReadJSON(file string, src []byte) ([]*Ad, error) {
 	return ads, nil
 }
 
-// notUTF8 is where a text is no UTF-8; -1: nowhere.
-func notUTF8(src []byte) int {
+// NotUTF8 is the first byte of a text that is no part of UTF-8; -1: there is none.
+func NotUTF8(src []byte) int {
 	if utf8.Valid(src) {
 		return -1
 	}

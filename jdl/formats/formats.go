@@ -6,7 +6,6 @@ package formats
 import (
 	"bytes"
 	"slices"
-	"unicode/utf8"
 
 	"gridbroker/jdl"
 	"gridbroker/jdl/adl"
@@ -136,21 +135,12 @@ func Lint(file string, src []byte, opts ...jdl.Option) []*classad.Diagnostic {
 
 // alphabet warns of a text in another alphabet than UTF-8. Its bytes go along as they are, where a computing element takes them.
 func alphabet(file string, src []byte) []*classad.Diagnostic {
-	if utf8.Valid(src) || bytes.IndexByte(src, 0) >= 0 { // with NULs it is told as another file
+	at := classad.NotUTF8(src)
+	if at < 0 || bytes.IndexByte(src, 0) >= 0 { // with NULs it is told as another file
 		return nil
 	}
-	pos := classad.Pos{Line: 1, Col: 1}
-	for rest := src; ; {
-		r, n := utf8.DecodeRune(rest)
-		if r == utf8.RuneError && n == 1 {
-			break
-		}
-		if pos.Col += n; r == '\n' {
-			pos = classad.Pos{Line: pos.Line + 1, Col: 1}
-		}
-		rest = rest[n:]
-	}
-	d := &classad.Diagnostic{Severity: classad.Warning, File: file, Pos: pos, Code: "not-utf8",
+	place := classad.Places{Src: string(src)}
+	d := &classad.Diagnostic{Severity: classad.Warning, File: file, Pos: place.At(at), Code: "not-utf8",
 		Msg: "the text is not UTF-8, and an ARC computing element does not take that", Hint: "save it as UTF-8"}
-	return []*classad.Diagnostic{d.ShowLine(string(src))}
+	return []*classad.Diagnostic{d.ShowLine(place.Src)}
 }
