@@ -61,7 +61,7 @@ func runSchedulerDoctor(ctx context.Context, d *deps, file string) error {
 	} else {
 		say(sum == 0, "ledger adds up to %d", sum)
 	}
-	doctorIssuers(ctx, c, say)
+	doctorIssuers(ctx, d, c, say)
 	doctorEnds(d, c, say)
 	doctorClusters(ctx, d, c, store, say)
 	return l.end("scheduler.doctor")
@@ -128,8 +128,8 @@ func doctorAuthorities(trust *credential.Trust, own [][]byte, say func(ok bool, 
 }
 
 // doctorIssuers asks those whose word the scheduler goes by.
-func doctorIssuers(ctx context.Context, c schedulerConfig, say func(ok bool, format string, args ...any)) {
-	door := &scheduler.Door{Issuers: c.Issuers}
+func doctorIssuers(ctx context.Context, d *deps, c schedulerConfig, say func(ok bool, format string, args ...any)) {
+	door := &scheduler.Door{Issuers: c.Issuers, IssuerTrust: issuerTrust(d)}
 	for _, name := range c.Issuers {
 		if err := door.CheckIssuer(ctx, name); err != nil {
 			say(false, "issuers: %s: %v", name, err)

@@ -93,6 +93,7 @@ func serviceLog(d *deps) *slog.Logger {
 // newDoor finds out who asks; own is nil where nobody can show a certificate.
 func newDoor(d *deps, c schedulerConfig, own func() *tls.Certificate, clusters map[string]scheduler.ClusterConfig, log *slog.Logger) *scheduler.Door {
 	door := &scheduler.Door{VOMSDir: credentialEnv(d).VOMSDir(credential.Options{VOMSDir: c.VOMSDir}), Tokens: c.Tokens, Issuers: c.Issuers, VOs: c.IssuerVOs, Audience: c.Audience, Admins: c.Admins, Clusters: clusters, Log: log}
+	door.IssuerTrust = issuerTrust(d)
 	if own == nil {
 		return door
 	}
@@ -101,6 +102,14 @@ func newDoor(d *deps, c schedulerConfig, own func() *tls.Certificate, clusters m
 		log.Warn("the grid's certificate authorities cannot be read; those of before are believed, or else no certificates and proxies are", "error", err)
 	})
 	return door
+}
+
+// issuerTrust are the authorities of issuers' certificates: the system's, and the grid's where there are any, as at
+// grid auth login.
+func issuerTrust(d *deps) func() *credential.Trust {
+	return credential.Authorities(credentialEnv(d), credential.Options{}, func(err error) {
+		sayErr(d, "issuers are believed by the authorities of before, or else the system's alone: %v", err)
+	})
 }
 
 // serveAPI listens until the context ends; own is nil where it does so without TLS.

@@ -87,7 +87,12 @@ func (l Login) Run(ctx context.Context) (*Session, *credential.Token, error) {
 	cfg := s.config(withOffline(l.Scopes))
 	cfg.Endpoint.DeviceAuthURL = p.endpoint.DeviceAuthURL
 	ctx = context.WithValue(ctx, oauth2.HTTPClient, l.HTTP)
-	code, err := cfg.DeviceAuth(ctx, audienceParam(l.Audience)...)
+	params := audienceParams(l.Audience)
+	code, err := cfg.DeviceAuth(ctx, params.options()...)
+	if err != nil && params.refused(err) {
+		params = params.plain()
+		code, err = cfg.DeviceAuth(ctx, params.options()...)
+	}
 	if err != nil {
 		return nil, nil, finding("login.refused", l.Issuer, "the issuer does not start a device flow for client "+l.ClientID, "--client-id with a client that may use the device flow", err)
 	}
@@ -95,7 +100,7 @@ func (l Login) Run(ctx context.Context) (*Session, *credential.Token, error) {
 		return nil, nil, err
 	}
 	l.Show(code.VerificationURI, code.UserCode, code.VerificationURIComplete)
-	tok, err := cfg.DeviceAccessToken(ctx, code, audienceParam(l.Audience)...)
+	tok, err := cfg.DeviceAccessToken(ctx, code, params.options()...)
 	if err != nil {
 		return nil, nil, l.explain(ctx, err, code.DeviceCode)
 	}
@@ -114,13 +119,6 @@ func (l Login) checked(code *oauth2.DeviceAuthResponse) error {
 		return finding("login.discovery", l.Issuer, "the issuer's answer has no page to log in at, or a code without end", "", nil)
 	}
 	return nil
-}
-
-func audienceParam(aud string) []oauth2.AuthCodeOption {
-	if aud == "" {
-		return nil
-	}
-	return []oauth2.AuthCodeOption{oauth2.SetAuthURLParam("audience", aud)}
 }
 
 func withOffline(scopes []string) []string {

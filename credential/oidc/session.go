@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -71,14 +72,11 @@ func (s *Session) Refresh(ctx context.Context, client *http.Client, audience str
 	if audience == "" {
 		audience = s.Audience
 	}
-	form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {s.RefreshToken}}
-	if audience != "" {
-		form.Set("audience", audience)
+	params := audienceParams(audience)
+	tok, err := s.post(ctx, bounded(client), s.refreshing(params, scopes))
+	if err != nil && params.refused(err) {
+		tok, err = s.post(ctx, bounded(client), s.refreshing(params.plain(), scopes))
 	}
-	if len(scopes) > 0 {
-		form.Set("scope", strings.Join(scopes, " "))
-	}
-	tok, err := s.post(ctx, bounded(client), form)
 	if err != nil {
 		mend := "grid auth login --issuer " + s.Issuer
 		if code(err) == "invalid_scope" {
@@ -88,6 +86,16 @@ func (s *Session) Refresh(ctx context.Context, client *http.Client, audience str
 	}
 	_, t, err := s.accept(tok)
 	return t, err
+}
+
+// refreshing is the form of a request for a token (RFC 6749 section 6).
+func (s *Session) refreshing(params target, scopes []string) url.Values {
+	form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {s.RefreshToken}}
+	maps.Copy(form, params)
+	if len(scopes) > 0 {
+		form.Set("scope", strings.Join(scopes, " "))
+	}
+	return form
 }
 
 // post asks the token endpoint (RFC 6749 section 6). oauth2's own refreshing

@@ -42,16 +42,18 @@ func HashToken(token string) string {
 // Door finds out who asks: by a grid certificate or proxy of the connection, a
 // token of an OIDC issuer, or one of the operator's own.
 type Door struct {
-	Trust    func() *credential.Trust // whom to believe now; nil, or where it gives none: no certificates
-	VOMSDir  string
-	Hosts    []string // names of this host, for attributes that are meant for some hosts
-	Tokens   []TokenUser
-	Issuers  []string            // OIDC issuers
-	VOs      map[string][]string // of which an issuer's tokens may tell that somebody is a member; of one without: any
-	Audience string              // that their tokens must name
-	Admins   []string            // subjects
-	Clusters map[string]ClusterConfig
-	Log      *slog.Logger // nil: nothing is logged
+	Trust   func() *credential.Trust // whom to believe now; nil, or where it gives none: no certificates
+	VOMSDir string
+	Hosts   []string // names of this host, for attributes that are meant for some hosts
+	Tokens  []TokenUser
+	Issuers []string // OIDC issuers
+	// IssuerTrust are the authorities of issuers' certificates now; nil, or where it gives none: the system's.
+	IssuerTrust func() *credential.Trust
+	VOs         map[string][]string // of which an issuer's tokens may tell that somebody is a member; of one without: any
+	Audience    string              // that their tokens must name
+	Admins      []string            // subjects
+	Clusters    map[string]ClusterConfig
+	Log         *slog.Logger // nil: nothing is logged
 
 	mu      sync.Mutex
 	issuers map[string]*issuer
@@ -254,5 +256,5 @@ func (d *Door) provider(ctx context.Context, name string) (p *oidc.Provider, fre
 		d.issuers[name] = i
 	}
 	d.mu.Unlock()
-	return i.believed(context.WithoutCancel(ctx), name)
+	return i.believed(context.WithoutCancel(ctx), name, d.issuerClient)
 }

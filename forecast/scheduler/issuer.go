@@ -89,17 +89,31 @@ func complaint(err error, secret string) error {
 	return fmt.Errorf("no token for the code: %.200q", cmp.Or(said, e.Response.Status))
 }
 
-// issuerTransport is how issuers are asked.
-func issuerTransport() http.RoundTripper {
-	return credential.ThroughProxy(credential.Wary(http.DefaultTransport.(*http.Transport).Clone()))
+// issuerTransport is how issuers are asked: their certificates are of an authority of the system or of the grid,
+// as users' programs believe them.
+func (d *Door) issuerTransport() http.RoundTripper {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	if trust := d.issuing(); trust != nil {
+		t.DialTLSContext = (&credential.Dialer{Trust: trust}).DialTLS
+		t.TLSClientConfig = trust.ClientConfig(nil, "") // through a proxy
+	}
+	return credential.ThroughProxy(credential.Wary(t))
+}
+
+// issuing are the authorities of issuers' certificates now; nil: the system's.
+func (d *Door) issuing() *credential.Trust {
+	if d.IssuerTrust == nil {
+		return nil
+	}
+	return d.IssuerTrust()
 }
 
 // toNobody follows no redirect: an issuer speaks for itself.
 func toNobody(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // issuerClient asks an issuer what it says to everybody.
-func issuerClient() *http.Client {
-	return &http.Client{Timeout: issuerTime, Transport: &issuerAnswers{RoundTripper: issuerTransport()}, CheckRedirect: toNobody}
+func (d *Door) issuerClient() *http.Client {
+	return &http.Client{Timeout: issuerTime, Transport: &issuerAnswers{RoundTripper: d.issuerTransport()}, CheckRedirect: toNobody}
 }
 
 // issuerAnswers bounds what is asked of an issuer and what it says. Whoever

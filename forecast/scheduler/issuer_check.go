@@ -59,16 +59,16 @@ func (d *Door) discovered(ctx context.Context, name string) (discovery, error) {
 	if doc.Keys == "" {
 		return doc, errors.New("its discovery document names no jwks_uri: its tokens cannot be verified")
 	}
-	return doc, hasKeys(ctx, doc.Keys)
+	return doc, hasKeys(ctx, d.issuerClient(), doc.Keys)
 }
 
 // hasKeys asks for an issuer's keys.
-func hasKeys(ctx context.Context, url string) error {
+func hasKeys(ctx context.Context, client *http.Client, url string) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return fmt.Errorf("its jwks_uri: %w", err)
 	}
-	resp, err := issuerClient().Do(r)
+	resp, err := client.Do(r)
 	if err != nil {
 		return fmt.Errorf("its keys: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"strings"
 	"sync"
 	"time"
@@ -35,7 +36,7 @@ type issuer struct {
 
 // believed is what an issuer has said of itself, and its keys. Where that is old, one asks it anew, and the others do not
 // wait for him.
-func (i *issuer) believed(ctx context.Context, name string) (p *oidc.Provider, fresh bool, err error) {
+func (i *issuer) believed(ctx context.Context, name string, client func() *http.Client) (p *oidc.Provider, fresh bool, err error) {
 	p, due, err := i.state(time.Now())
 	switch {
 	case !due:
@@ -49,9 +50,9 @@ func (i *issuer) believed(ctx context.Context, name string) (p *oidc.Provider, f
 	if p, due, err = i.state(time.Now()); !due { // somebody has asked meanwhile
 		return p, false, err
 	}
-	next, err := providerOf(ctx, issuerClient(), name)
+	next, err := providerOf(ctx, client(), name)
 	if err == nil && p != nil {
-		err = givesKeys(ctx, next)
+		err = givesKeys(ctx, client(), next)
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -78,12 +79,12 @@ func (i *issuer) state(now time.Time) (p *oidc.Provider, due bool, err error) {
 }
 
 // givesKeys asks an issuer for its keys before it takes the place of what was known of it.
-func givesKeys(ctx context.Context, p *oidc.Provider) error {
+func givesKeys(ctx context.Context, client *http.Client, p *oidc.Provider) error {
 	var doc discovery
 	if err := p.Claims(&doc); err != nil {
 		return err
 	}
-	return hasKeys(ctx, doc.Keys)
+	return hasKeys(ctx, client, doc.Keys)
 }
 
 // maxSubject is how long the name of somebody is at most, in bytes (OpenID Connect Core 1.0, section 2).

@@ -64,11 +64,10 @@ type visit struct {
 type porch struct {
 	*API
 	strangers *template.Template
-	client    *http.Client
 }
 
 func newPorch(a *API, strangers *template.Template) porch {
-	return porch{a, strangers, &http.Client{Timeout: issuerTime, Transport: issuerTransport(), CheckRedirect: toNobody}}
+	return porch{a, strangers}
 }
 
 // serve adds the ways in and out, where the operator has set up a login.
@@ -172,7 +171,9 @@ func (p porch) exchange(ctx context.Context, code string, v visit) (subject stri
 	if err != nil {
 		return "", err
 	}
-	token, err := conf.Exchange(oidc.ClientContext(ctx, p.client), code, oauth2.VerifierOption(v.Verifier))
+	client := &http.Client{Timeout: issuerTime, Transport: p.Door.issuerTransport(), CheckRedirect: toNobody}
+	defer client.CloseIdleConnections()
+	token, err := conf.Exchange(oidc.ClientContext(ctx, client), code, oauth2.VerifierOption(v.Verifier))
 	if err != nil {
 		return "", complaint(err, p.Login.Secret)
 	}

@@ -4,10 +4,8 @@
 package central
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -109,7 +107,9 @@ type client struct {
 	replicas *plugins.Replicas // where the API is
 	http     *http.Client
 	set      *credential.Set
-	asked    time.Time // when it was last looked whether there is a newer one
+	tokens   map[string]*credential.Token // what each replica is shown, by its address; none: nothing
+	lack     error                        // why there is no token for them that they could be shown; nil: there is, or nobody has set one up
+	asked    time.Time                    // when it was last looked whether there is a newer one
 	turning  turning
 	clock    timepiece
 }
@@ -118,18 +118,10 @@ type client struct {
 // this machine.
 func (c *client) plain() bool { return strings.HasPrefix(c.replicas.Bases[0], "http:") }
 
-// token is what is shown to one of the replicas; nil: none.
-func (c *client) token(base string) *credential.Token {
-	if t := c.set.Token; t != nil && t.For(base) {
-		return t
-	}
-	return nil
-}
-
 // byToken is the token that some replica is shown; nil: none.
 func (c *client) byToken() *credential.Token {
 	for _, base := range c.replicas.Bases {
-		if t := c.token(base); t != nil {
+		if t := c.tokens[base]; t != nil {
 			return t
 		}
 	}
@@ -165,67 +157,6 @@ const answerTime = time.Minute
 
 // dialTime is how long a connection to it may take, as where it is made over TLS.
 const dialTime = 10 * time.Second
-
-func (b *Backend) client(raw string) (*client, error) {
-	endpoint, bases, err := parseURL(raw)
-	if err != nil {
-		return nil, &plugins.Error{Kind: plugins.Invalid, Op: "use", Endpoint: plugins.Redacted(raw), Err: err}
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	now := b.conf.Now()
-	had := b.clients[endpoint]
-	if had != nil && !now.Before(had.asked) && now.Sub(had.asked) < identityAge {
-		return had, nil
-	}
-	set, err := b.conf.Credentials()
-	if err != nil {
-		return nil, &plugins.Error{Kind: plugins.Credential, Op: "use", Endpoint: endpoint, Err: err}
-	}
-	if had != nil && same(had.set, set) {
-		had.asked = now
-		return had, nil
-	}
-	c := &client{replicas: &plugins.Replicas{Bases: bases}, endpoint: endpoint, set: set, asked: now, clock: timepiece{now: b.conf.Now}}
-	if len(bases) > 1 {
-		c.turning = turningOf(&b.conf, endpoint)
-	}
-	if had != nil {
-		c.replicas = had.replicas
-	} else {
-		c.turning.begin(c.replicas)
-	}
-	t := credential.Wary(&http.Transport{MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute, DialContext: (&net.Dialer{Timeout: dialTime}).DialContext})
-	if !c.plain() {
-		if set.Trust == nil {
-			return nil, &plugins.Error{Kind: plugins.Credential, Op: "use", Endpoint: endpoint, Said: "no certificate authorities to trust", Hint: "set X509_CERT_DIR"}
-		}
-		t.DialTLSContext = set.Dialer(set.X509).DialTLS
-	}
-	c.http = &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	if had != nil {
-		had.http.CloseIdleConnections()
-	}
-	b.clients[endpoint] = c
-	return c, nil
-}
-
-// same tells whether two sets show the same proxy and token.
-func same(a, b *credential.Set) bool {
-	leaf := func(s *credential.Set) []byte {
-		if s.X509 == nil {
-			return nil
-		}
-		return s.X509.Chain()[0].Raw
-	}
-	token := func(s *credential.Set) string {
-		if s.Token == nil {
-			return ""
-		}
-		return s.Token.Raw()
-	}
-	return bytes.Equal(leaf(a), leaf(b)) && token(a) == token(b) && (a.Trust == nil) == (b.Trust == nil)
-}
 
 // Close ends the connections.
 func (b *Backend) Close() error {

@@ -25,7 +25,7 @@ func (b *Backend) Fetch(ctx context.Context, jobs []plugins.FetchRequest, p plug
 		hs[i] = jobs[i].Handle
 	}
 	out := make([]plugins.FetchResult, len(jobs))
-	b.each(hs, func(c *client, err error, places []int) {
+	b.each(ctx, hs, func(c *client, err error, places []int) {
 		var got map[string]view
 		if err == nil {
 			got, err = c.views(ctx, hs, places)

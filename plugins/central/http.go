@@ -114,7 +114,7 @@ func (c *client) ask(ctx context.Context, base string, q question) ([]byte, erro
 	if q.body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	if t := c.token(base); t != nil {
+	if t := c.tokens[base]; t != nil {
 		req.Header.Set("Authorization", "Bearer "+t.Raw())
 	}
 	began := time.Now()
@@ -189,9 +189,9 @@ func (t *sending) Read(p []byte) (int, error) {
 // Close implements io.Closer.
 func (t *sending) Close() error { return nil }
 
-// redact takes our token out of a document that the scheduler has said, however it is written.
+// redact takes our tokens out of a document that the scheduler has said, however it is written.
 func (c *client) redact(text []byte) []byte {
-	if c.set.Token == nil {
+	if len(c.tokens) == 0 {
 		return text
 	}
 	if bytes.Contains(text, []byte(`\u00`)) || bytes.Contains(text, []byte(`\/`)) { // letters that need none of this
@@ -204,7 +204,10 @@ func (c *client) redact(text []byte) []byte {
 			}
 		}
 	}
-	return bytes.ReplaceAll(text, []byte(c.set.Token.Raw()), []byte("[our token]"))
+	for _, t := range c.tokens {
+		text = bytes.ReplaceAll(text, []byte(t.Raw()), []byte("[our token]"))
+	}
+	return text
 }
 
 // senseless is an answer that has come and is of no use: the next one would be no better.
@@ -249,6 +252,9 @@ func (c *client) verdict(op string, resp *http.Response, text []byte) error {
 	case http.StatusUnauthorized:
 		e.Kind = plugins.Credential
 		c.clock.blame(e)
+		if c.unshown() && e.Err == nil {
+			e.Said, e.Err = notShown+c.lack.Error(), c.lack
+		}
 	case http.StatusForbidden:
 		e.Kind, e.Err = plugins.Credential, plugins.ErrNoRight
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
@@ -318,7 +324,7 @@ func waited(ctx context.Context, d time.Duration) bool {
 
 // Call asks a scheduler anything of its API: in and out are JSON documents.
 func (b *Backend) Call(ctx context.Context, endpoint, op, method, path string, in, out any) error {
-	c, err := b.client(endpoint)
+	c, err := b.client(ctx, endpoint)
 	if err != nil {
 		return err
 	}

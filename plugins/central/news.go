@@ -11,7 +11,7 @@ import (
 
 // News implements plugins.Herald: of jobs that have ended. A scheduler of before holds no such questions, and refuses them.
 func (b *Backend) News(ctx context.Context, endpoint, mark string) (ids []string, next string, err error) {
-	c, err := b.client(endpoint)
+	c, err := b.client(ctx, endpoint)
 	if err != nil {
 		return nil, "", err
 	}

@@ -14,7 +14,7 @@ import (
 
 // Peek implements plugins.Peeker: a scheduler has the files of jobs that have ended.
 func (b *Backend) Peek(ctx context.Context, h plugins.Handle, name string, offset int64, w io.Writer) (int64, error) {
-	c, err := b.client(h.Endpoint)
+	c, err := b.client(ctx, h.Endpoint)
 	if err != nil {
 		return 0, err
 	}

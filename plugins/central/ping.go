@@ -22,7 +22,7 @@ func clipped(word string) string { return brief(word, maxWord) }
 
 // Ping implements plugins.Pinger.
 func (b *Backend) Ping(ctx context.Context, endpoint string) (plugins.Pong, error) {
-	c, err := b.client(endpoint)
+	c, err := b.client(ctx, endpoint)
 	if err != nil {
 		return plugins.Pong{}, err
 	}
@@ -51,6 +51,9 @@ func (b *Backend) Ping(ctx context.Context, endpoint string) (plugins.Pong, erro
 	}
 	if !p.LetIn {
 		p.Said = cmp.Or(clipped(out.Said), "it does not know this credential")
+		if c.unshown() {
+			p.Said = notShown + c.lack.Error()
+		}
 	} else if why := c.short(b.conf.Now()); why != "" {
 		p.Hinders = append(p.Hinders, why)
 	}
@@ -63,7 +66,7 @@ const shortest = time.Hour
 // short is why what a scheduler is given to act with is soon none any more; "": it is good, or nothing is delegated.
 func (c *client) short(now time.Time) string {
 	x := c.set.X509
-	if x == nil || c.set.Token != nil || c.plain() { // nothing is delegated
+	if x == nil || c.byToken() != nil || c.plain() { // nothing is delegated
 		return ""
 	}
 	f, early := c.clock.wrong(c.endpoint), x.NotBefore().Sub(now)

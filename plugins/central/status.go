@@ -134,7 +134,7 @@ func (p *place) words() string {
 }
 
 // each calls f once for every endpoint, with the places of its handles.
-func (b *Backend) each(hs []plugins.Handle, f func(c *client, err error, places []int)) {
+func (b *Backend) each(ctx context.Context, hs []plugins.Handle, f func(c *client, err error, places []int)) {
 	of := map[string][]int{}
 	var order []string
 	for i, h := range hs {
@@ -144,7 +144,7 @@ func (b *Backend) each(hs []plugins.Handle, f func(c *client, err error, places 
 		of[h.Endpoint] = append(of[h.Endpoint], i)
 	}
 	for _, e := range order {
-		c, err := b.client(e)
+		c, err := b.client(ctx, e)
 		for list := of[e]; len(list) > 0; list = list[min(len(list), atOnce):] {
 			f(c, err, list[:min(len(list), atOnce)])
 		}
@@ -154,7 +154,7 @@ func (b *Backend) each(hs []plugins.Handle, f func(c *client, err error, places 
 // Status implements plugins.Submitter.
 func (b *Backend) Status(ctx context.Context, hs []plugins.Handle) []plugins.Status {
 	out := make([]plugins.Status, len(hs))
-	b.each(hs, func(c *client, err error, places []int) {
+	b.each(ctx, hs, func(c *client, err error, places []int) {
 		got := map[string]view{}
 		if err == nil {
 			got, err = c.views(ctx, hs, places)
@@ -216,7 +216,7 @@ func (c *client) someViews(ctx context.Context, hs []plugins.Handle, places []in
 // Cancel implements plugins.Submitter.
 func (b *Backend) Cancel(ctx context.Context, hs []plugins.Handle) []error {
 	errs := make([]error, len(hs))
-	b.each(hs, func(c *client, err error, places []int) {
+	b.each(ctx, hs, func(c *client, err error, places []int) {
 		var ids []string
 		for _, i := range places {
 			if err == nil {
@@ -240,7 +240,7 @@ func (b *Backend) Cancel(ctx context.Context, hs []plugins.Handle) []error {
 func (b *Backend) Clean(ctx context.Context, hs []plugins.Handle) []error {
 	errs := make([]error, len(hs))
 	for i, h := range hs {
-		c, err := b.client(h.Endpoint)
+		c, err := b.client(ctx, h.Endpoint)
 		if err == nil {
 			_, err = c.raw(ctx, question{op: "clean", method: http.MethodDelete, path: "/v1/jobs/" + url.PathEscape(h.ID)})
 		}
@@ -254,7 +254,7 @@ func (b *Backend) Clean(ctx context.Context, hs []plugins.Handle) []error {
 
 // Log implements plugins.Logger: every action taken with the job.
 func (b *Backend) Log(ctx context.Context, h plugins.Handle, w io.Writer) error {
-	c, err := b.client(h.Endpoint)
+	c, err := b.client(ctx, h.Endpoint)
 	if err != nil {
 		return err
 	}

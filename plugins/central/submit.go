@@ -54,7 +54,7 @@ func (b *Backend) Submit(ctx context.Context, reqs []plugins.Request, p plugins.
 		return nil
 	}
 	until := time.Now().Add(patience)
-	c, err := b.client(reqs[0].Endpoint.URL)
+	c, err := b.client(ctx, reqs[0].Endpoint.URL)
 	if err == nil {
 		err = c.delegate(ctx, until)
 	}
@@ -180,7 +180,7 @@ func sandbox(job *jdl.Job) (files []file, err error) {
 
 // Find implements plugins.Finder.
 func (b *Backend) Find(ctx context.Context, e glue.Endpoint, ids []string) (map[string]plugins.Handle, error) {
-	c, err := b.client(e.URL)
+	c, err := b.client(ctx, e.URL)
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +204,7 @@ func (b *Backend) Find(ctx context.Context, e glue.Endpoint, ids []string) (map[
 // Tokens are not passed on: the scheduler's own are for its sites.
 func (c *client) delegate(ctx context.Context, until time.Time) error {
 	x := c.set.X509
-	if x == nil || c.set.Token != nil || c.plain() {
+	if x == nil || c.byToken() != nil || c.plain() {
 		return nil
 	}
 	var ask struct {
@@ -235,7 +235,7 @@ func unsent(err error) error {
 func (b *Backend) Renew(ctx context.Context, hs []plugins.Handle) []error {
 	errs := make([]error, len(hs))
 	done := map[string]error{}
-	b.each(hs, func(c *client, err error, places []int) {
+	b.each(ctx, hs, func(c *client, err error, places []int) {
 		endpoint := hs[places[0]].Endpoint
 		if known, was := done[endpoint]; was {
 			err = known
