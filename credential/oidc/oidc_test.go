@@ -126,6 +126,29 @@ func TestMintPerEndpoint(t *testing.T) {
 	}
 }
 
+// An issuer that goes by resources (RFC 8707) gives tokens for one audience too; one that refuses them is asked without.
+func TestAudienceByResource(t *testing.T) {
+	for name, change := range map[string]func(*testbed.DeviceIssuer){
+		"by resource":     func(d *testbed.DeviceIssuer) { d.Resources = true },
+		"not this one":    func(d *testbed.DeviceIssuer) { d.Target = "invalid_target" },
+		"no such request": func(d *testbed.DeviceIssuer) { d.Target = "invalid_request" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := testbed.StartDeviceIssuer(t, nil)
+			change(d)
+			l, _ := login(t, d)
+			l.Audience = "https://ce.example.org"
+			s, tok, err := l.Run(t.Context())
+			if err != nil || !tok.For(l.Audience) {
+				t.Fatalf("at login: %v, %v", tok, err)
+			}
+			if tok, err = s.Refresh(t.Context(), d.Client, "https://other.example.org", nil); err != nil || !tok.For("https://other.example.org") {
+				t.Errorf("later: %v, %v", tok, err)
+			}
+		})
+	}
+}
+
 // Without a login, or with one that cannot be renewed, there is no token.
 func TestNothingToMintWith(t *testing.T) {
 	m := &oidc.Minter{Store: oidc.Store{Dir: t.TempDir()}}

@@ -28,6 +28,8 @@ type DeviceIssuer struct {
 	DenyStart string // error it answers when the flow is to begin
 	NoDevice  bool   // offers no device flow
 	NoReg     bool   // lets nobody register
+	Target    string // error it answers where a resource is asked for (RFC 8707); "": it passes over that
+	Resources bool   // gives tokens for the resource that is asked for, and passes over "audience"
 	Life      time.Duration
 
 	mu      sync.Mutex
@@ -102,6 +104,10 @@ func (d *DeviceIssuer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			refuse(w, d.DenyStart, "")
 			return
 		}
+		if d.Target != "" && r.FormValue("resource") != "" {
+			refuse(w, d.Target, "")
+			return
+		}
 		d.flows++
 		d.polls, d.Scopes = 0, r.FormValue("scope")
 		reply(w, http.StatusOK, map[string]any{"device_code": "dc", "user_code": "ABCD-EFGH", "verification_uri": d.URL + "/go",
@@ -129,8 +135,15 @@ func (d *DeviceIssuer) discovery(w http.ResponseWriter) {
 
 func (d *DeviceIssuer) token(w http.ResponseWriter, r *http.Request) {
 	scope, aud := r.FormValue("scope"), r.FormValue("audience")
+	if d.Resources {
+		aud = r.FormValue("resource")
+	}
 	d.Asked = append(d.Asked, r.FormValue("grant_type")+" "+aud+" "+scope)
 	if r.FormValue("grant_type") == "refresh_token" {
+		if d.Target != "" && r.FormValue("resource") != "" {
+			refuse(w, d.Target, "")
+			return
+		}
 		if d.refresh == "" || r.FormValue("refresh_token") != d.refresh {
 			refuse(w, "invalid_grant", "the refresh token was used before")
 			return
