@@ -91,8 +91,8 @@ func runLogin(ctx context.Context, d *deps, f loginOptions) error {
 	if err != nil {
 		return err
 	}
-	if f.audience != "" && !token.For(f.audience) {
-		return otherAudience(f, token)
+	if err := oidc.CheckAudience(token, f.issuer, f.audience); err != nil {
+		return err
 	}
 	out := f.out
 	if out == "" {
@@ -106,12 +106,6 @@ func runLogin(ctx context.Context, d *deps, f loginOptions) error {
 		return err
 	}
 	return runAuthStatus(d, set)
-}
-
-// otherAudience is why a token that was got is not kept: an issuer need not give what it was asked for.
-func otherAudience(f loginOptions, t *credential.Token) error {
-	return &credential.Finding{ID: "login.audience", Severity: credential.Problem, Subject: f.issuer, What: "the issuer gave a token for another audience than " + f.audience,
-		Why: "it is for " + strings.Join(t.Audience(), ", "), Mend: "ask who runs the issuer to let this client have tokens for it"}
 }
 
 // at puts the configured issuer, or that of the one stored login, in the place

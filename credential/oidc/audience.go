@@ -3,8 +3,11 @@ package oidc
 import (
 	"net/url"
 	"slices"
+	"strings"
 
 	"golang.org/x/oauth2"
+
+	"gridbroker/credential"
 )
 
 // target are the parameters of a request that say whom a token is to be for.
@@ -50,4 +53,16 @@ func (t target) options() []oauth2.AuthCodeOption {
 		all = append(all, oauth2.SetAuthURLParam(k, v[0]))
 	}
 	return all
+}
+
+// CheckAudience tells where a token is not for the audience that its issuer was
+// asked for ("": any does): an issuer need not give what it is asked for. The error
+// is a *credential.Finding.
+func CheckAudience(t *credential.Token, issuer, audience string) error {
+	if audience == "" || t.For(audience) {
+		return nil
+	}
+	f := finding("login.audience", issuer, "the issuer gave a token for another audience than "+audience, "ask who runs the issuer to let this client have tokens for it", nil)
+	f.Why = "it is for " + strings.Join(t.Audience(), ", ")
+	return f
 }

@@ -149,6 +149,25 @@ func TestAudienceByResource(t *testing.T) {
 	}
 }
 
+// An issuer that passes over the audience is told of.
+func TestOtherAudience(t *testing.T) {
+	d := testbed.StartDeviceIssuer(t, nil)
+	l, _ := login(t, d)
+	l.Audience = "https://ce.example.org"
+	_, tok, err := l.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := oidc.CheckAudience(tok, d.URL, "https://other.example.org"); !hasID(err, "login.audience") || !strings.Contains(err.Error(), "https://ce.example.org") {
+		t.Errorf("%v", err)
+	}
+	for _, fits := range []string{"", l.Audience} {
+		if err := oidc.CheckAudience(tok, d.URL, fits); err != nil {
+			t.Errorf("%q: %v", fits, err)
+		}
+	}
+}
+
 // Without a login, or with one that cannot be renewed, there is no token.
 func TestNothingToMintWith(t *testing.T) {
 	m := &oidc.Minter{Store: oidc.Store{Dir: t.TempDir()}}

@@ -92,12 +92,12 @@ func complaint(err error, secret string) error {
 // issuerTransport is how issuers are asked: their certificates are of an authority of the system or of the grid,
 // as users' programs believe them.
 func (d *Door) issuerTransport() http.RoundTripper {
-	t := http.DefaultTransport.(*http.Transport).Clone()
+	t := credential.Wary(http.DefaultTransport.(*http.Transport).Clone())
 	if trust := d.issuing(); trust != nil {
 		t.DialTLSContext = (&credential.Dialer{Trust: trust}).DialTLS
 		t.TLSClientConfig = trust.ClientConfig(nil, "") // through a proxy
 	}
-	return credential.ThroughProxy(credential.Wary(t))
+	return credential.ThroughProxy(t)
 }
 
 // issuing are the authorities of issuers' certificates now; nil: the system's.
