@@ -186,6 +186,8 @@ func TestSlurmBookedRun(t *testing.T) {
 	testbed.Computes(t)
 	sum := runsCompared{booked: true}
 	sum.first(t, 600)
+	sum.run(t, 29061) // jobs wait for some time after others that run
+	sum.run(t, 31833)
 	t.Logf("%+v", sum)
 	if sum.fine < 2000 {
 		t.Errorf("only %+v starts compared", sum)

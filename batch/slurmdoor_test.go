@@ -34,9 +34,7 @@ func (r *slowRunner) gates(i int) []int64 {
 	if at, ok := r.back[i]; ok {
 		return append(list, at)
 	}
-	if !mine.Begin.IsZero() {
-		list = append(list, mine.Begin.Unix())
-	}
+	begin := mine.Begin.Unix() // it waits for one time where others have started already
 	for _, d := range mine.After {
 		other := slices.IndexFunc(r.state.Jobs, func(o Job) bool { return o.ID == d.ID })
 		if other < 0 || other == i {
@@ -52,9 +50,14 @@ func (r *slowRunner) gates(i int) []int64 {
 		if !ok {
 			when = never
 		}
-		list = append(list, min(never, when+int64(d.Delay/time.Second)))
+		when = min(never, when+int64(d.Delay/time.Second))
+		if d.On == OnStart && !r.state.Jobs[other].Started.IsZero() {
+			begin = max(begin, when)
+		} else {
+			list = append(list, when)
+		}
 	}
-	return list
+	return append(list, begin)
 }
 
 // opens is when a job need not wait outside any more.
@@ -115,6 +118,17 @@ func (r *slowRunner) follows(i int, at int64) bool {
 		lapsed, late := r.lapsed[other]
 		return d.Delay == 0 && (d.On == OnStart && ok && began == at || late && lapsed == at)
 	})
+}
+
+// rouse has those looked at once more in this second who wait for a job that has begun, or has been cancelled.
+func (r *slowRunner) rouse(id int, began bool) {
+	for i := range r.outside {
+		for _, d := range r.state.Jobs[r.outside[i].ID].After {
+			if d.ID == r.state.Jobs[id].ID && (d.On == OnStart) == began && d.Delay == 0 {
+				r.woken = r.now - 1
+			}
+		}
+	}
 }
 
 // limited is what limits a job, and to how many that run or wait at once: its array, else its

@@ -171,7 +171,8 @@ func (r *slowRunner) evict(seq int64) {
 	id := r.ids[seq]
 	delete(r.leaving, seq)
 	if _, mode, _ := r.stands(seq); mode == PreemptCancel {
-		r.ended[id], r.woken = r.now, r.now-1 // who waits for it comes at once
+		r.ended[id] = r.now
+		r.rouse(id, false)
 		return
 	}
 	delete(r.ends, seq)
@@ -263,6 +264,9 @@ func TestSlurmGivesWayRun(t *testing.T) {
 	testbed.Computes(t)
 	sum := runsCompared{gives: true}
 	sum.first(t, 600)
+	for _, seed := range []uint64{9391, 11617, 20409, 20715, 25259, 27123, 27789, 28545, 31367} { // jobs wait for others that start, are cancelled, or start once more
+		sum.run(t, seed)
+	}
 	t.Logf("%+v", sum)
 	if sum.fine < 2000 || sum.gaveWay < 300 {
 		t.Errorf("only %+v starts compared", sum)

@@ -199,7 +199,10 @@ func (r *slowRunner) left() {
 	for i := range r.waiting {
 		if j := &r.waiting[i]; slices.ContainsFunc(r.runs, func(s slowStay) bool { return s.seq == j.seq }) {
 			r.ends[j.seq] = r.booked.until(j, r.now, r.belief.Run(&j.Task, 0), r.now)
-			r.began[int(j.ID)] = r.now
+			if _, again := r.began[int(j.ID)]; !again {
+				r.began[int(j.ID)] = r.now
+				r.rouse(int(j.ID), true)
+			}
 		}
 	}
 	gone := func(seq int64) bool { _, ok := r.ends[seq]; return ok }
