@@ -154,16 +154,13 @@ func (m *Machine) cancel(now int64, id int32) {
 // wake is to be called at the time next names, after all else that happens
 // at that instant.
 func (m *Machine) wake(now int64) {
-	m.advance(now)
 	m.prompted = min(m.gates.next(m), m.caps.next()) <= now || len(m.wakes) > 0 && m.wakes[0] <= now
+	m.advance(now)
 	for len(m.wakes) > 0 && m.wakes[0] <= now {
 		m.wakes = m.wakes[1:]
 	}
 	m.gates.lapse(m)
 	m.gates.punctual(m)
-	if m.caps.refill(now) {
-		m.policy.refilled(m)
-	}
 	m.policy.wake(m)
 }
 
@@ -207,10 +204,14 @@ func (m *Machine) strand(id int32) {
 	j.state = stuck
 }
 
+// advance goes on to a time, at which there may be more of what jobs share: whatever happens then finds it there.
 func (m *Machine) advance(now int64) {
 	if now > m.now {
 		m.now = now
 		m.plan.forget(now)
+	}
+	if m.caps.refill(now) {
+		m.policy.refilled(m)
 	}
 }
 

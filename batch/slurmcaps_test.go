@@ -79,7 +79,7 @@ func TestSlurmCapsRun(t *testing.T) {
 	testbed.Computes(t)
 	sum := runsCompared{capped: true}
 	sum.first(t, 400)
-	for _, seed := range []uint64{549, 770, 804, 1661, 1832, 3066, 3891, 4145} { // 4145: who did not fit beside nodes that the main loop keeps others off may fit now
+	for _, seed := range []uint64{549, 770, 804, 1661, 1832, 3066, 3068, 3137, 3891, 4145, 10157, 20057, 22480, 23180, 24513} { // 4145: who did not fit beside nodes that the main loop keeps others off may fit now
 		sum.run(t, seed)
 	}
 	t.Logf("%+v", sum)
@@ -124,6 +124,40 @@ func TestSlurmCapsBeyond(t *testing.T) {
 	}
 	if at := live.Starts(4); len(at) != 4 || at[3].ID != "b" || at[3].Start.Sub(now) < 2*time.Hour {
 		t.Errorf("b takes eight: %+v", at)
+	}
+}
+
+// TestSlurmCapsMore: who waits for more of what jobs share is before those behind him also where somebody ends in the very second in which there is more.
+func TestSlurmCapsMore(t *testing.T) {
+	now := time.Unix(1_000_000, 0).UTC()
+	job := Job{Procs: 1, Requested: time.Hour, Submitted: now}
+	r, a, b := job, job, job
+	r.ID, r.Started, r.Placed = "r", now, []Placement{{"n", 1}}
+	a.ID, a.Takes, b.ID = "a", []Take{{"l", 1}}, "b"
+	s := State{Now: now, Nodes: []Node{{Name: "n", CPUs: 1, Up: true}}, Jobs: []Job{r, a, b}, Caps: []Cap{{Name: "l", Later: []More{{now.Add(time.Hour), 1}}}}}
+	f := Forecaster{Policy: Policy{Name: "slurm"}}
+	out, err := f.Forecast(s)
+	if err != nil || len(out.Jobs) != 2 || out.Jobs[0].ID != "a" || out.Jobs[0].Start.Sub(now) != time.Hour {
+		t.Errorf("%+v, %v", out, err)
+	}
+}
+
+// TestSlurmCapsCounts: one that backfill would start, had the jobs of a limit left it enough, counts as tried, so that with
+// bf_max_job_user=1 the next of its user gives up his place, beside which one behind could not start.
+func TestSlurmCapsCounts(t *testing.T) {
+	now := time.Unix(1_000_000, 0).UTC()
+	runs := func(id string, procs int, limit time.Duration, takes ...Take) Job {
+		return Job{ID: id, Procs: procs, Requested: limit, Submitted: now, Started: now, Placed: []Placement{{"n", procs}}, Takes: takes}
+	}
+	s := State{Now: now, Nodes: []Node{{Name: "n", CPUs: 4, Up: true}}, Caps: []Cap{{Name: "planned", Most: 1, Planned: true}, {Name: "l", Most: 1}}, Jobs: []Job{
+		runs("1", 1, 10*time.Hour, Take{"planned", 1}), runs("2", 1, 10*time.Minute, Take{"l", 1}), runs("3", 2, time.Hour),
+		{ID: "4", User: "u", Procs: 1, Requested: 30 * time.Minute, Submitted: now, Takes: []Take{{"planned", 1}, {"l", 1}}},
+		{ID: "5", User: "u", Procs: 3, Requested: time.Hour, Submitted: now}, {ID: "6", User: "v", Procs: 1, Requested: 2 * time.Hour, Submitted: now},
+	}}
+	f := Forecaster{Policy: Policy{Name: "slurm", Slurm: Slurm{MaxJobUser: 1, fine: true}}}
+	out, err := f.Forecast(s)
+	if err != nil || len(out.Jobs) != 3 || out.Jobs[0].ID != "6" || out.Jobs[0].Start.Sub(now) > 11*time.Minute {
+		t.Errorf("%+v, %v", out, err)
 	}
 }
 

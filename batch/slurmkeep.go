@@ -84,16 +84,16 @@ func (g ground) from(ripe []ripeJob, retry bool) int {
 
 // bars goes, from a place of the queue on, through the jobs that were passed over ahead of one
 // that was tried, and tells whether what jobs share still keeps them from having a place, and it
-// not. So it does where one could start now, beside the places of those ahead at least.
+// not. So it does where one could start now, beside the places of those ahead at least: but that then counts as tried.
 func (g ground) bars(at place, tried int32) (place, bool) {
-	m := g.m
+	m, counts := g.m, g.p.tally.counts(&g.p.Slurm)
 	for e, at, ok := g.queue.at(at); ok; e, at, ok = g.queue.at(place{at.b, at.i + 1}) {
 		j := &m.jobs[e.job]
 		plans := m.caps.plans(j)
 		if e.job == tried {
 			return at, plans
 		}
-		if plans && (m.caps.lets(j) || m.plan.earliest(j, m.now, m.now+1) != m.now) {
+		if plans && (counts || m.caps.lets(j) || m.plan.earliest(j, m.now, m.now+1) != m.now) {
 			return at, false
 		}
 		g.past = e
