@@ -78,9 +78,7 @@ func newCluster(s State, p Policy, users *names, always bool) (*cluster, error) 
 	for _, i := range c.runs() {
 		c.run(i)
 	}
-	if p, ok := c.policy.(*slurm); ok {
-		(preemptor{p, c.Machine}).resume()
-	}
+	c.policy.resume(c.Machine)
 	c.reserve()
 	c.enqueue()
 	c.ranks = nil

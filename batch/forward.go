@@ -47,9 +47,7 @@ func peer(m *Machine, b Belief, old *forward, seconds int64, d depths) *forward 
 		}
 	}
 	f.ends.order()
-	if p, ok := f.m.policy.(interface{ foretells(*Machine, Belief) }); ok {
-		p.foretells(f.m, b)
-	}
+	f.m.policy.foretells(f.m, b)
 	f.m.sight = newSight(f.m, b, seconds, d)
 	if f.m.following {
 		f.m.following = false
@@ -107,8 +105,8 @@ func (f *forward) skip() {
 		f.started = f.started[1:]
 		f.given++
 	}
-	if p, ok := f.m.policy.(*slurm); ok && len(f.again) > againEach*len(f.m.jobs)+againAll {
-		p.firm = true
+	if len(f.again) > againEach*len(f.m.jobs)+againAll {
+		f.m.policy.endless()
 	}
 }
 

@@ -30,7 +30,7 @@ const mostEvents = 200
 // be set up anew, as there are too many or they do not say all.
 func (d *difference) play() bool {
 	l := d.l
-	if d.anew || d.Requeued+d.Changed > 0 || d.Configured || len(d.events) > mostEvents || l.pictured() || l.tangled() {
+	if d.anew || d.Requeued+d.Changed > 0 || d.Configured || len(d.events) > mostEvents || l.c.policy.pictured(l.c.Machine) || l.tangled() {
 		return false
 	}
 	slices.SortStableFunc(d.events, func(a, b event) int {
@@ -42,35 +42,15 @@ func (d *difference) play() bool {
 			return false
 		}
 	}
-	return !l.pictured()
+	return !l.c.policy.pictured(l.c.Machine)
 }
 
-// pictured tells whether the order of jobs depends on all of a picture: under slurm where
-// jobs may give way, or passes are charted, for which what runs is put in the order in which Slurm has made it.
-func (l *model) pictured() bool {
-	p, ok := l.c.policy.(*slurm)
-	return ok && (p.Preemption.Type != "" || p.rationed(l.c.Machine) > 0)
-}
-
-// age works out the priorities of jobs that wait as a picture of this moment has them: under
-// slurm they grow with age, from what each is said to be now.
+// age works out the priorities of jobs that wait as a picture of this moment has them, where they grow with age: from what each is
+// said to be now.
 func (l *Live) age() {
-	p, ok := l.c.policy.(*slurm)
-	if !ok || p.Multifactor.Age == 0 {
-		return
+	if l.c.policy.aged(l.c.Machine, func(j *job) float64 { return l.c.weight(int(j.ID), j.since) }) {
+		l.touch()
 	}
-	for i, id := range l.c.at {
-		if id < 0 || l.c.jobs[id].state == running {
-			continue
-		}
-		j := &l.c.jobs[id]
-		j.Priority = l.c.weight(i, j.since)
-		j.weight = p.priority(j, l.c.now)
-	}
-	s := sorter{p, l.c.Machine}
-	s.repark()
-	s.arrange()
-	l.touch()
 }
 
 // happen lets one event happen; false: it cannot.

@@ -24,6 +24,18 @@ type policy interface {
 	freed(m *Machine, from, to int64, j *job)
 	// refilled tells that there is more of what jobs share (see Cap) than before; wake follows.
 	refilled(m *Machine)
+	// halted tells the policy that a job which runs is suspended while others have its nodes (see Job.Paused), and what it has had
+	// of them; false: the policy suspends nobody, and the job runs on. resume lets those go on for whom there is room.
+	halted(m *Machine, id int32, had []share) bool
+	resume(m *Machine)
+	// aged has the jobs that wait be of the priorities that they have in a picture of this moment; false: these do not change.
+	aged(m *Machine, priority func(*job) float64) bool
+	// pictured tells whether more than the events tell decides what starts: how a picture lists what runs, or who has waited before.
+	pictured(m *Machine) bool
+	// foretells tells the policy of a copy of a machine that it is run forward, in which jobs run as believed, and endless that in
+	// it the same jobs start again and again.
+	foretells(m *Machine, b Belief)
+	endless()
 	// next is the instant at which wake wants to be called, or never.
 	next(m *Machine) int64
 	wake(m *Machine)
@@ -35,13 +47,19 @@ type policy interface {
 }
 
 // steady is the part of a policy to which a job's priority is what it was at first, which learns of ends by what came free,
-// and does not look at what jobs share.
+// does not look at what jobs share, has nobody stop who runs, and does the same in forecasts as elsewhere.
 type steady struct{}
 
-func (steady) priority(j *job, _ int64) float64 { return j.Priority }
-func (steady) ending(*Machine, int32)           {}
-func (steady) ended(*Machine, int32, int64)     {}
-func (steady) refilled(*Machine)                {}
+func (steady) priority(j *job, _ int64) float64       { return j.Priority }
+func (steady) ending(*Machine, int32)                 {}
+func (steady) ended(*Machine, int32, int64)           {}
+func (steady) refilled(*Machine)                      {}
+func (steady) halted(*Machine, int32, []share) bool   { return false }
+func (steady) resume(*Machine)                        {}
+func (steady) aged(*Machine, func(*job) float64) bool { return false }
+func (steady) pictured(*Machine) bool                 { return false }
+func (steady) foretells(*Machine, Belief)             {}
+func (steady) endless()                               {}
 
 // Policy names a scheduling policy and its parameters. The zero value of
 // each parameter is Maui's default.

@@ -69,8 +69,7 @@ func (c *cluster) run(i int) {
 	if q := c.queues.of(t.Queue); q != nil {
 		q.active++
 	}
-	if p, ok := c.policy.(*slurm); ok && c.state.Jobs[i].Paused && j.standing != nil && len(c.state.Jobs[i].Placed) > 0 {
-		pauseAs(c, p, id, c.state.Jobs[i].Placed)
+	if s := &c.state.Jobs[i]; s.Paused && len(s.Placed) > 0 && c.policy.halted(c.Machine, id, c.nodes.on(s.Placed)) {
 		return
 	}
 	if c.state.Jobs[i].Suspended {
@@ -80,13 +79,21 @@ func (c *cluster) run(i int) {
 	c.put(j, c.state.Jobs[i].Placed)
 }
 
+// on are the parts of the nodes that are up of some placements.
+func (u *upNodes) on(placed []Placement) (list []share) {
+	for _, p := range placed {
+		if i, ok := u.find(p.Node); ok {
+			list = append(list, share{int32(i), int32(p.Procs)})
+		}
+	}
+	return list
+}
+
 // suspend holds what a suspended job keeps: no processor. Nobody has it give way.
 func suspend(c *cluster, j *job, placed []Placement) {
 	j.procs, j.standing = 0, nil
-	for _, p := range placed {
-		if i, ok := c.nodes.find(p.Node); ok {
-			j.shares = append(j.shares, share{node: int32(i)})
-		}
+	for _, s := range c.nodes.on(placed) {
+		j.shares = append(j.shares, share{node: s.node})
 	}
 	if plan, byNode := c.plan.(*nodePlan); byNode {
 		plan.hold(j, c.now, j.start+j.limit, j.shares)

@@ -18,8 +18,12 @@ const (
 	looksAtOne = 4
 )
 
+// pictured implements policy: so it is where jobs may give way, or passes are charted, for which what runs is put in the order in
+// which Slurm has made it.
+func (p *slurm) pictured(m *Machine) bool { return p.Preemption.Type != "" || rationed(p, m) > 0 }
+
 // rationed is what a run forward may look at.
-func (p *slurm) rationed(m *Machine) int {
+func rationed(p *slurm, m *Machine) int {
 	nodes, byNode := m.plan.(*nodePlan)
 	if p.fine || !byNode || m.reserved || m.plain || p.Builtin || p.Preemption.Type != "" || p.Resolution < time.Second {
 		return 0

@@ -32,11 +32,11 @@ const (
 	nearSpans  = 4
 )
 
-// foretells makes ready for a run forward in which jobs run as believed: passes are
+// foretells implements policy: passes are
 // exact as far ahead as places are looked for.
 func (p *slurm) foretells(m *Machine, b Belief) {
 	p.far = far{near: m.now + int64(p.Window/time.Second), began: m.now, first: m.begun + nearStarts, steps: farSteps, belief: b, ends: p.far.ends[:0]}
-	p.ration = p.rationed(m) // of nothing where jobs could give way, whether they do or not
+	p.ration = rationed(p, m) // of nothing where jobs could give way, whether they do or not
 	if p.Preemption.Type != "" && !p.tangled && !(preemptor{p, m}).needed() {
 		p.Preemption.Type = "" // passes need not make all places anew
 	}

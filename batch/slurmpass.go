@@ -197,7 +197,7 @@ func (p *slurm) freed(m *Machine, from, to int64, _ *job) {
 			y.stale = true // before its time; of nodes see opens
 		}
 	}
-	(preemptor{p, m}).resume()
+	p.resume(m)
 	p.decide(m)
 }
 
@@ -272,7 +272,7 @@ func (p *slurm) heads(m *Machine) {
 	}
 	(sorter{p, m}).untangle()
 	at, past := make([]place, len(p.lines)), 0
-	for line := p.foremost(at); line >= 0; line = p.foremost(at) {
+	for line := foremost(p.lines, at); line >= 0; line = foremost(p.lines, at) {
 		e, here, _ := p.lines[line].at(at[line])
 		if at[line] = here; !m.caps.lets(&m.jobs[e.job]) {
 			at[line].i++ // it keeps nobody waiting
@@ -295,10 +295,10 @@ func (p *slurm) heads(m *Machine) {
 }
 
 // foremost is the line whose job, at a place each, is first of all; -1: there is none.
-func (p *slurm) foremost(at []place) int {
+func foremost(lines []waiting, at []place) int {
 	best, found := -1, entry{}
-	for i := range p.lines {
-		if e, _, ok := p.lines[i].at(at[i]); ok && (best < 0 || found.after(&e)) {
+	for i := range lines {
+		if e, _, ok := lines[i].at(at[i]); ok && (best < 0 || found.after(&e)) {
 			best, found = i, e
 		}
 	}

@@ -48,10 +48,10 @@ func (y preemptor) over(id int32, list []int32) bool {
 		hold(nodes, j, m.now, shares, j.limit)
 		m.begin(id)
 		yard.takes(m, id, *m.entry(id))
-		y.resume()
+		y.p.resume(y.m)
 		return true
 	}
-	y.resume()
+	y.p.resume(y.m)
 	return false
 }
 
@@ -84,9 +84,8 @@ func (n *Need) stopped(shares []share) *Need {
 
 // resume lets those that are suspended go on for whom there is room again, the highest rank first. The others
 // keep what nobody else has of their nodes.
-func (y preemptor) resume() {
-	p, m := y.p, y.m
-	list := p.paused
+func (y *yielding) resume(m *Machine) {
+	list := y.paused
 	if len(list) == 0 {
 		return
 	}
@@ -94,17 +93,17 @@ func (y preemptor) resume() {
 		v, w := &m.jobs[a], &m.jobs[b]
 		return cmp.Or(cmp.Compare(w.standing.rank, v.standing.rank), cmp.Compare(v.seq, w.seq))
 	})
-	p.paused = nil
+	y.paused = nil
 	for _, id := range list {
-		if v := &m.jobs[id]; v.state == running && v.paused != nil && !y.goesOn(id) {
-			p.paused = append(p.paused, id)
+		if v := &m.jobs[id]; v.state == running && v.paused != nil && !goesOn(m, id) {
+			y.paused = append(y.paused, id)
 		}
 	}
 }
 
 // goesOn lets a suspended job go on where it may.
-func (y preemptor) goesOn(id int32) bool {
-	m, v := y.m, &y.m.jobs[id]
+func goesOn(m *Machine, id int32) bool {
+	v := &m.jobs[id]
 	nodes, was := m.plan.(*nodePlan), *v.paused
 	nodes.vacate(v, m.now, v.start+v.limit)
 	left, all := make([]share, len(was.had)), true
@@ -113,7 +112,7 @@ func (y preemptor) goesOn(id int32) bool {
 		all = all && left[i].procs == s.procs
 	}
 	if !all {
-		v.limit = max(v.limit, y.freeAgain(v)+v.Limit-was.since)
+		v.limit = max(v.limit, freeAgain(m, v)+v.Limit-was.since)
 		if hold(nodes, v, m.now, left, v.start+v.limit-m.now); !was.told {
 			m.evicted = append(m.evicted, eviction{int(v.ID), v.seq, m.now, PreemptSuspend, m.begun, id})
 			was.told = true
@@ -137,10 +136,10 @@ func (y preemptor) goesOn(id int32) bool {
 const resumed PreemptMode = "RESUME"
 
 // freeAgain is when those have reached their limits that run where a job is suspended for them.
-func (y preemptor) freeAgain(v *job) (at int64) {
-	at = y.m.now
-	for i := range y.m.jobs {
-		k := &y.m.jobs[i]
+func freeAgain(m *Machine, v *job) (at int64) {
+	at = m.now
+	for i := range m.jobs {
+		k := &m.jobs[i]
 		if k.state == running && k.paused == nil && k.standing.outranks(v.standing) && slices.ContainsFunc(v.paused.had, func(s share) bool { return k.on(s.node) }) {
 			at = max(at, k.start+k.limit)
 		}
@@ -148,16 +147,18 @@ func (y preemptor) freeAgain(v *job) (at int64) {
 	return at
 }
 
-// pauseAs holds a job that is suspended for others, which are there already.
-func pauseAs(c *cluster, p *slurm, id int32, placed []Placement) {
-	j := &c.jobs[id]
-	for _, at := range placed {
-		if i, ok := c.nodes.find(at.Node); ok {
-			j.shares = append(j.shares, share{int32(i), int32(at.Procs)})
-		}
+// halted implements policy.
+func (y *yielding) halted(m *Machine, id int32, had []share) bool {
+	j := &m.jobs[id]
+	if j.standing == nil {
+		return false
 	}
-	j.paused = &pause{since: c.now, had: j.shares, need: j.Need, told: true}
-	j.Need = j.Need.stopped(j.shares)
-	hold(c.plan, j, c.now, j.shares[:0], j.limit)
-	p.paused = append(p.paused, id)
+	j.paused = &pause{since: m.now, had: had, need: j.Need, told: true}
+	j.Need = j.Need.stopped(had)
+	hold(m.plan, j, m.now, had[:0], j.limit)
+	y.paused = append(y.paused, id)
+	return true
 }
+
+// endless implements policy: nobody gives way any more.
+func (y *yielding) endless() { y.firm = true }

@@ -24,6 +24,23 @@ func (s sorter) sort() {
 	s.untangle()
 }
 
+// aged implements policy.
+func (p *slurm) aged(m *Machine, priority func(*job) float64) bool {
+	if p.Multifactor.Age == 0 {
+		return false
+	}
+	for id := range m.jobs {
+		if j := &m.jobs[id]; j.state == queued || j.state == stuck {
+			j.Priority = priority(j)
+			j.weight = p.priority(j, m.now)
+		}
+	}
+	s := sorter{p, m}
+	s.repark()
+	s.arrange()
+	return true
+}
+
 // repark works out the priorities of the jobs that are parked.
 func (s sorter) repark() {
 	p, m := s.p, s.m
