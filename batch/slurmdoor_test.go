@@ -120,11 +120,12 @@ func (r *slowRunner) follows(i int, at int64) bool {
 	})
 }
 
-// rouse has those looked at once more in this second who wait for a job that has begun, or has been cancelled.
+// rouse has those looked at once more in this second who wait for a job that has begun, or has been cancelled
+// or was too late at first.
 func (r *slowRunner) rouse(id int, began bool) {
 	for i := range r.outside {
 		for _, d := range r.state.Jobs[r.outside[i].ID].After {
-			if d.ID == r.state.Jobs[id].ID && (d.On == OnStart) == began && d.Delay == 0 {
+			if d.ID == r.state.Jobs[id].ID && (d.On == OnStart) == began && d.Delay == 0 && (d.On != OnSuccess || r.lapsed[id] == 0) {
 				r.woken = r.now - 1
 			}
 		}

@@ -65,6 +65,10 @@ func newSlowRun(m *Machine, s State, b Belief) *slowRunner {
 	}
 	r.prioritize()
 	r.enter()
+	for id := range r.lapsed {
+		r.rouse(id, true)
+		r.rouse(id, false)
+	}
 	r.since = -never
 	return r
 }
