@@ -77,12 +77,21 @@ func checkNames(j *jdl.Job) error {
 		}
 	}
 	for _, name := range []string{j.StdOutput, j.StdError} {
-		dir := path.Dir(name)
-		if dir != "." && !slices.ContainsFunc(j.InputSandbox, func(f jdl.InputFile) bool { return strings.HasPrefix(f.Name, dir+"/") }) {
-			return fmt.Errorf("file %q: A-REX does not make the directory %s for it", name, dir)
+		if dir := Unmade(j, name); dir != "" {
+			return fmt.Errorf("file %q: A-REX does not make the directory %s for it: name it without one, or have an input file in it", name, dir)
 		}
 	}
 	return nil
+}
+
+// Unmade is the directory of a file that A-REX redirects to and does not make, as it does those of input files; "": there
+// is none.
+func Unmade(j *jdl.Job, name string) string {
+	dir := path.Dir(name)
+	if name == "" || dir == "." || slices.ContainsFunc(j.InputSandbox, func(f jdl.InputFile) bool { return strings.HasPrefix(f.Name, dir+"/") }) {
+		return ""
+	}
+	return dir
 }
 
 // isPlain reports whether a name is made of characters that the job script

@@ -14,7 +14,7 @@ func (b *Backend) Complete(ctx context.Context, reqs []plugins.Request, hs []plu
 	if len(reqs) == 0 {
 		return errs
 	}
-	s := &submission{reqs: reqs, res: make([]plugins.Result, len(reqs)), progress: p}
+	s := &submission{reqs: withDirectories(reqs), res: make([]plugins.Result, len(reqs)), progress: p}
 	err := s.complete(ctx, b, hs)
 	for i := range errs {
 		if errs[i] = s.res[i].Err; errs[i] == nil {

@@ -41,7 +41,7 @@ func (b *Backend) Submit(ctx context.Context, reqs []plugins.Request, p plugins.
 	if len(reqs) == 0 {
 		return res
 	}
-	s := &submission{reqs: reqs, res: res, progress: p}
+	s := &submission{reqs: withDirectories(reqs), res: res, progress: p}
 	var err error
 	if s.c, err = b.client(ctx, "submit", reqs[0].Endpoint.URL, ""); err == nil {
 		err = s.run(ctx)
