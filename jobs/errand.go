@@ -44,7 +44,7 @@ func (s *supply) send(ctx context.Context, need map[string][]jdl.InputFile) (*er
 	if err := durable.MkdirAll(s.Inputs, 0o700); err != nil {
 		return nil, err
 	}
-	discardKilled(s.Inputs, arriving)
+	durable.DiscardKilled(s.Inputs, arriving)
 	dir, err := os.MkdirTemp(s.Inputs, fmt.Sprintf("%s%d-*", arriving, os.Getpid()))
 	if err != nil {
 		return nil, err
@@ -186,7 +186,7 @@ func (e *errand) fromOutput() error {
 	if err := os.MkdirAll(filepath.Dir(e.arrived()), 0o700); err != nil {
 		return err
 	}
-	return copyTo(in, e.arrived())
+	return durable.CopyTo(in, e.arrived())
 }
 
 // deliver lays the files of one job where it takes them from. The error names the file that is not there, and its node.
@@ -249,6 +249,6 @@ func linkTree(from, to string) error {
 		if os.Link(name, at) == nil {
 			return nil
 		}
-		return copyFile(name, at) // no file system has to be able to link
+		return durable.CopyFile(name, at) // no file system has to be able to link
 	})
 }

@@ -152,7 +152,7 @@ func (s *SQLite) Backup(ctx context.Context, path string) (err error) {
 		}
 	}()
 	dir, word := filepath.Dir(path), filepath.Base(path)+".new-"
-	discardKilled(dir, word)
+	durable.DiscardKilled(dir, word)
 	if _, err := os.Lstat(path); err == nil {
 		return fs.ErrExist
 	}

@@ -92,7 +92,7 @@ func Rebuild(ctx context.Context, dir, backup string, now func() time.Time) (out
 	defer os.RemoveAll(temp)
 	out = &Rebuilt{}
 	if backup != "" {
-		err = copyFile(backup, filepath.Join(temp, "jobs.db"))
+		err = durable.CopyFile(backup, filepath.Join(temp, "jobs.db"))
 	}
 	if err == nil {
 		err = out.take(ctx, temp, dir, now)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"gridbroker/durable"
 )
 
 const (
@@ -23,7 +25,7 @@ type fileReserve struct{ path string }
 // Reserve implements Store: it writes a file of the size needed. What is freed
 // when it is removed is there for the records.
 func (s *SQLite) Reserve(jobs int) (Reserve, error) {
-	discardKilled(s.dir, reserved)
+	durable.DiscardKilled(s.dir, reserved)
 	f, err := os.CreateTemp(s.dir, fmt.Sprintf("%s%d-*", reserved, os.Getpid()))
 	if err != nil {
 		return nil, fmt.Errorf("job records: %w", err)

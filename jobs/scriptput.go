@@ -57,7 +57,7 @@ func (f *following) bringOutputs(ctx context.Context, o *Outcome, s *jdl.Script)
 	if err := durable.MkdirAll(f.Inputs, 0o700); err != nil {
 		return false, err
 	}
-	discardKilled(f.Inputs, arriving)
+	durable.DiscardKilled(f.Inputs, arriving)
 	dir, err := os.MkdirTemp(f.Inputs, fmt.Sprintf("%s%d-*", arriving, os.Getpid()))
 	if err != nil {
 		return false, err

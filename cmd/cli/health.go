@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gridbroker/broker"
+	"gridbroker/jobs"
 	"gridbroker/plugins/history"
 )
 
@@ -50,16 +52,33 @@ func withHistory(d *deps, do func(h *history.Registry) error) error {
 }
 
 func runHealth(d *deps, cmd *cobra.Command) error {
-	return withHistory(d, func(h *history.Registry) error {
-		list, err := h.Health(cmd.Context())
-		if err != nil {
-			return err
+	list, err := readHealth(cmd.Context(), d)
+	if err != nil {
+		return err
+	}
+	if d.json {
+		return printJSON(d, "health", healthDocument{list})
+	}
+	return table(d, columns("RESOURCE", "STATE", ">JOBS", ">WELL", ">WAIT", "UNTIL", "REASON"), healthRows(d, list))
+}
+
+// readHealth reads the registry of tasks, or a copy of it where nothing can be written.
+func readHealth(ctx context.Context, d *deps) (list []history.Health, err error) {
+	c, err := loadConfig(d)
+	if err != nil {
+		return nil, err
+	}
+	for _, open := range []func(string, func() time.Time) (*history.Registry, error){history.Open, history.OpenCopy} {
+		var h *history.Registry
+		if h, err = open(stateDir(d, c), d.env.Now); err == nil {
+			list, err = h.Health(ctx)
+			err = errors.Join(err, h.Close())
 		}
-		if d.json {
-			return printJSON(d, "health", healthDocument{list})
+		if err == nil || !jobs.Unwritable(err) {
+			return list, err
 		}
-		return table(d, columns("RESOURCE", "STATE", ">JOBS", ">WELL", ">WAIT", "UNTIL", "REASON"), healthRows(d, list))
-	})
+	}
+	return nil, err
 }
 
 func healthRows(d *deps, list []history.Health) [][]string {

@@ -151,7 +151,8 @@ func globbed(t *testing.T, pattern string) []string {
 	return files
 }
 
-// TestReadOnlyState: output, cat and what only reads work where the records cannot be written, and say that nothing is recorded.
+// TestReadOnlyState: output, cat and what only reads work where the records cannot be written, and say that nothing is recorded;
+// so do the program's first words and what is known of resources.
 func TestReadOnlyState(t *testing.T) {
 	t.Parallel()
 	w := newMachine(t)
@@ -174,6 +175,15 @@ func TestReadOnlyState(t *testing.T) {
 		if out, msg, code := w.try(verb, "--all"); code != 0 || !strings.Contains(out, want) || !strings.Contains(msg, said) {
 			t.Errorf("%s: exit code %d: %s%s", verb, code, out, msg)
 		}
+	}
+	if out, msg, code := w.try(); code != 0 || !strings.Contains(out, "none under way") || msg != "" {
+		t.Errorf("the first words: exit code %d: %s%s", code, out, msg)
+	}
+	if out, msg, code := w.try("health"); code != 0 || !strings.Contains(out, "local:localhost") || msg != "" {
+		t.Errorf("health: exit code %d: %s%s", code, out, msg)
+	}
+	if _, msg, code := w.try("health", "clear", "--all"); code == 0 || !strings.Contains(msg, "read-only") {
+		t.Errorf("health clear: exit code %d: %s", code, msg)
 	}
 	for _, verb := range []string{"clean", "resubmit"} {
 		if _, msg, code := w.try(verb, "--all", "--yes"); code == 0 || !strings.Contains(msg, "--state-dir") {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -15,8 +16,9 @@ import (
 // Registry is the open registry. It is safe for concurrent use and shared
 // with other processes.
 type Registry struct {
-	db  *sql.DB
-	now func() time.Time
+	db   *sql.DB
+	now  func() time.Time
+	temp string // removed with all that is in it when a copy is closed
 }
 
 var (
@@ -95,8 +97,29 @@ func Open(dir string, now func() time.Time) (*Registry, error) {
 	return r, nil
 }
 
-// Close closes the file.
-func (r *Registry) Close() error { return r.db.Close() }
+// OpenCopy opens a copy of DIR/history.db that is thrown away when it is closed: what is known can be read where nothing
+// can be written. Where there is no such file nothing is known, and the copy is empty.
+func OpenCopy(dir string, now func() time.Time) (r *Registry, err error) {
+	err = sqlite.Aside(filepath.Join(dir, "history.db"), "grid-history-", func(temp string) error {
+		if r, err = Open(temp, now); err == nil {
+			r.temp = temp
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("a copy of the history: %w", err)
+	}
+	return r, nil
+}
+
+// Close closes the file, and removes it where it is a copy.
+func (r *Registry) Close() error {
+	err := r.db.Close()
+	if r.temp != "" {
+		err = errors.Join(err, os.RemoveAll(r.temp))
+	}
+	return err
+}
 
 // Name implements plugins.Historian.
 func (r *Registry) Name() string { return "history" }
