@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,7 +31,7 @@ func record(ctx context.Context, c *client, id string, st *plugins.Status) error
 		if err != nil {
 			return err
 		}
-		st.Reason = short(strings.TrimSpace(string(failed)))
+		st.Reason = oncePerLine(short(string(failed)))
 	}
 	settle(st)
 	if st.State == plugins.Failed && st.Reason == "" { // it is just writing it: whether cancelled or failed is not known yet
@@ -109,4 +110,15 @@ func number(s string) int64 {
 		return 0
 	}
 	return n
+}
+
+// oncePerLine is a text of lines as one, each of them once: A-REX writes why a job was cancelled as often as it looks at it.
+func oncePerLine(text string) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "; ")
 }
