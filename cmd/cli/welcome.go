@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -37,13 +39,26 @@ func runWelcome(d *deps, cmd *cobra.Command) error {
 	return nil
 }
 
-// credentialLine tells which credential would be used.
+// credentialLine tells which credential would be used, or why none would.
 func credentialLine(d *deps) string {
-	if x, err := credential.FindX509(credentialEnv(d), credential.Options{}); err == nil && x != nil {
-		return x.Identity()
+	env, now := credentialEnv(d), d.env.Now()
+	x, err := credential.FindX509(env, credential.Options{})
+	if err == nil && x != nil {
+		if err = x.Valid(now); err == nil {
+			return x.Identity()
+		}
 	}
-	if t, err := credential.FindToken(credentialEnv(d), credential.Options{}); err == nil && t != nil {
-		return "a token"
+	t, wrong := credential.FindToken(env, credential.Options{})
+	if wrong == nil && t != nil {
+		if wrong = t.Valid(now); wrong == nil {
+			return "a token"
+		}
+	}
+	for _, err := range []error{err, wrong} {
+		f, ok := errors.AsType[*credential.Finding](err)
+		if ok && f.Subject != "" { // of what was looked for and is not there none is named
+			return fmt.Sprintf("none: %s: %s; %s", f.Subject, f.What, f.Mend)
+		}
 	}
 	return "none (this machine and SSH need none; grid auth doctor helps with grids)"
 }
