@@ -16,9 +16,14 @@ import (
 // terminal runs a command as for a person at a terminal of 100 columns.
 func terminal(t *testing.T, dir string, l *liar, args ...string) (out, errs string) {
 	t.Helper()
+	return terminalOf(t, 100, dir, l, args...)
+}
+
+func terminalOf(t *testing.T, width int, dir string, l *liar, args ...string) (out, errs string) {
+	t.Helper()
 	var o, e syncBuffer
 	env := cli.Env{In: strings.NewReader(""), Out: &o, Err: &e, Dir: dir, Now: time.Now, UID: os.Getuid(), Exe: "/nonexistent",
-		Terminal: true, ErrTerminal: true, Width: 100,
+		Terminal: true, ErrTerminal: true, Width: width,
 		Getenv: func(name string) string { return map[string]string{"HOME": dir}[name] }, Backends: liars(l)}
 	cli.Main(t.Context(), env, args)
 	return o.String(), e.String()
@@ -63,6 +68,20 @@ func TestListFoldsGroups(t *testing.T) {
 	}
 	if _, out, _ := atLiarIn(t, dir, l, "list"); strings.Count(out, scans) != 5 {
 		t.Errorf("in a pipe\n%s", out)
+	}
+}
+
+// TestNamesOnNarrowTerminals: what the user called a job is told on a terminal of 38 columns, where it is whether there is room
+// for more or not.
+func TestNamesOnNarrowTerminals(t *testing.T) {
+	t.Parallel()
+	dir, l := swept(t)
+	for width, heads := range map[int]string{38: "ID NAME STATE", 60: "ID NAME STATE RESOURCE EXIT SUBMITTED", 100: "ID NAME STATE RESOURCE EXIT SUBMITTED RAN NOTE"} {
+		out, _ := terminalOf(t, width, dir, l, "list")
+		head, _, _ := strings.Cut(regexp.MustCompile("\x1b\\[[0-9]+m").ReplaceAllString(out, ""), "\n")
+		if got := strings.Join(strings.Fields(head), " "); got != heads || !strings.Contains(out, "scan") {
+			t.Errorf("%d columns: %s, want %s\n%s", width, got, heads, out)
+		}
 	}
 }
 

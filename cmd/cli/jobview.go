@@ -239,7 +239,7 @@ func jobTable(d *deps, rs []*jobs.Outcome, v jobView) error {
 	}
 	made := columns(heads...)
 	if len(v.columns) == 0 {
-		made = spare(made, "RAN", "SUBMITTED", "NOTE", "EXIT", "NAME")
+		made = spare(made, "RAN", "SUBMITTED", "NOTE", "EXIT", "RESOURCE", "NAME")
 	}
 	if err := table(d, made, rows); err != nil || len(lines) == len(rs) {
 		return err

@@ -20,7 +20,7 @@ func TestTablesFit(t *testing.T) {
 		var out bytes.Buffer
 		d := &deps{nonce: "nonce"}
 		d.env.Out, d.env.Terminal, d.env.Width, d.env.Getenv = &out, width > 0, width, func(string) string { return "" }
-		cols := spare(columns("ID", "NAME", "STATE", "RESOURCE", ">EXIT", ">SUBMITTED", ">RAN", "NOTE"), "RAN", "SUBMITTED", "NOTE", "EXIT", "NAME")
+		cols := spare(columns("ID", "NAME", "STATE", "RESOURCE", ">EXIT", ">SUBMITTED", ">RAN", "NOTE"), "RAN", "SUBMITTED", "NOTE", "EXIT", "RESOURCE", "NAME")
 		n := len(rows)
 		if !noted {
 			n = 1
