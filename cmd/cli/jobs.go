@@ -330,7 +330,7 @@ func reportBy(d *deps, rs []*jobs.Outcome, say func(*jobs.Outcome) error) {
 			continue
 		}
 		text := err.Error()
-		like := strings.ReplaceAll(text, r.ID, "\x00")
+		like := trouble(err, r.ID)
 		if count[like]++; count[like] == 1 {
 			order = append(order, like)
 			first[like] = text
@@ -343,6 +343,17 @@ func reportBy(d *deps, rs []*jobs.Outcome, say func(*jobs.Outcome) error) {
 		}
 		sayErr(d, "%s", passage(text))
 	}
+}
+
+// trouble is what errors have in common that are told once: their text but for the job's id, or that a disk is full,
+// whichever file it did not take.
+func trouble(err error, id string) string {
+	for _, full := range []error{plugins.ErrNoRoom, syscall.ENOSPC, syscall.EDQUOT} {
+		if errors.Is(err, full) {
+			return full.Error()
+		}
+	}
+	return strings.ReplaceAll(err.Error(), id, "\x00")
 }
 
 func likewise(n int) string {

@@ -104,6 +104,27 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
+// TestOutputOfManyOnAFullDisk: that a disk has no room for the output of jobs is said once, with how many more it was, whatever
+// their files are called.
+func TestOutputOfManyOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	w := newMachine(t)
+	small := filepath.Join(w.dir, "small")
+	smallDisk(t, small, "64k")
+	text := `[JobType = "Parametric"; JobName = "many_PARAM_"; Parameters = 8; Executable = "/bin/sh"; Arguments = "-c 'head -c 30000 /dev/zero > out_PARAM_'"; OutputSandbox = {"out_PARAM_"};]`
+	if err := os.WriteFile(filepath.Join(w.dir, "many.jdl"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.grid("submit", "--wait", "--info", "local:", "many.jdl")
+	for _, more := range [][]string{nil, {"--max-size", "1GB"}} {
+		out, msg, code := w.try(append([]string{"output", "--all", "--dir", small}, more...)...)
+		n := strings.Count(out, "out")
+		if code != 5 || n == 0 || n == 8 || strings.Count(msg, "\n") != 1 || !strings.Contains(msg, fmt.Sprintf("(and %d more jobs likewise)", 8-n-1)) {
+			t.Errorf("%v: exit code %d, %d of 8 files: %s", more, code, n, msg)
+		}
+	}
+}
+
 // TestRunOnAFullDisk: where the output of a command does not fit, run says how to go on, and does not end with a code that could
 // be the command's.
 func TestRunOnAFullDisk(t *testing.T) {
