@@ -56,7 +56,7 @@ type Invalid struct{ Why string }
 func (Invalid) name() string          { return "invalid" }
 func (Invalid) from() []plugins.State { return asked }
 func (e Invalid) apply(r *Record, now time.Time) (string, bool) {
-	r.State, r.Owner, r.Reason, r.Ended, r.NoRetry = plugins.Failed, "", e.Why, now, true
+	r.State, r.Owner, r.Reason, r.Ended, r.NoRetry, r.Fault = plugins.Failed, "", e.Why, now, true, plugins.JobsFault
 	return e.Why, true
 }
 

@@ -118,13 +118,16 @@ func (e Blocked) apply(r *Record, now time.Time) (string, bool) {
 }
 
 // GaveUp is that no resource is left to offer the job to.
-type GaveUp struct{ Why string }
+type GaveUp struct {
+	Why   string
+	Fault plugins.Fault // of the last refusal
+}
 
 func (GaveUp) name() string          { return "give up" }
 func (GaveUp) from() []plugins.State { return kept }
 func (e GaveUp) apply(r *Record, now time.Time) (string, bool) {
 	r.State, r.Owner, r.Choices, r.Ended = plugins.Failed, "", nil, now
-	r.Reason = "nobody took it; the last said: " + e.Why
+	r.Reason, r.Fault = "nobody took it; the last said: "+e.Why, e.Fault
 	return r.Reason, true
 }
 

@@ -152,7 +152,11 @@ func (s *sending) giveUp(ctx context.Context, os []*Outcome) error {
 		if assigned(r) != nil {
 			return Returned{Why: errs[r.ID].Error()}
 		}
-		return GaveUp{Why: errs[r.ID].Error()}
+		gave := GaveUp{Why: errs[r.ID].Error()}
+		if e, ok := errors.AsType[*plugins.Error](errs[r.ID]); ok && e.Kind == plugins.Credential {
+			gave.Fault = plugins.CredentialsFault
+		}
+		return gave
 	})
 }
 

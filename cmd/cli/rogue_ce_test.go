@@ -24,6 +24,7 @@ type liar struct {
 	says plugins.Status
 	text func(offset int64) io.Reader // of any file; nil: there is none
 	has  []string                     // what it says that a job has left
+	no   *plugins.Error               // why it takes no job; nil: it does
 }
 
 const liarInterface = "org.example.liar"
@@ -32,6 +33,9 @@ func (l *liar) Submit(_ context.Context, reqs []plugins.Request, _ plugins.Progr
 	out := make([]plugins.Result, len(reqs))
 	for i, r := range reqs {
 		out[i] = plugins.Result{ID: r.ID, Handle: plugins.Handle{Interface: liarInterface, Endpoint: r.Endpoint.URL, ID: r.ID}}
+		if l.no != nil {
+			out[i] = plugins.Result{ID: r.ID, Err: l.no}
+		}
 	}
 	return out
 }

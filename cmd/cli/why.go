@@ -263,6 +263,9 @@ func whyThere(d *deps, o *jobs.Outcome, told bool) []string {
 		}
 		out = append(out, fmt.Sprintf("It is %s there (%s)%s.", o.State, firstOf(o.Native, string(o.State)), why))
 	}
+	if !o.Cancelled.IsZero() {
+		return append(out, fmt.Sprintf("Its cancellation was asked for %s; %s waits for it.", wentAt(d, o.Cancelled), typed("watch", o.ID)))
+	}
 	out = append(out, whyNotYet(d, o)...)
 	if o.Predicted > 0 && !o.Guessed {
 		left := o.Sent.Add(time.Duration(o.Predicted * float64(time.Second))).Sub(d.env.Now())
@@ -350,6 +353,9 @@ func whyFailed(d *deps, o *jobs.Outcome, at string) []string {
 	out := []string{fmt.Sprintf("It failed at %s%s.", at, because(o.Reason))}
 	if o.Fault == plugins.JobsFault {
 		return append(out, "That is the job's own fault: another site would do the same. Mend the description and submit it anew.")
+	}
+	if o.Fault == plugins.CredentialsFault {
+		return append(out, fmt.Sprintf("Your credential is at fault, not the site: %s tells what is wrong with it. When that is mended, %s sends the job.", typed("auth", "doctor"), typed("resubmit", "--same", o.ID)))
 	}
 	if o.NoRetry {
 		out = append(out, "Nothing was left to try.")

@@ -1,0 +1,49 @@
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gridbroker/plugins"
+)
+
+// TestWhyTellsWhatHelps: the advice for a job that nobody took goes by whose fault that was, and one whose cancellation was asked
+// for is not said to be done some time.
+func TestWhyTellsWhatHelps(t *testing.T) {
+	t.Parallel()
+	running := plugins.Status{State: plugins.Running, Native: "at it"}
+	for what, c := range map[string]struct {
+		l      *liar
+		cancel bool
+		want   []string
+		not    string
+	}{
+		"the description's": {&liar{no: &plugins.Error{Kind: plugins.Invalid, Op: "submit", Said: "no such queue"}}, false,
+			[]string{"the job's own fault", "Mend the description"}, "elsewhere"},
+		"the credential's": {&liar{no: &plugins.Error{Kind: plugins.Credential, Op: "submit", Said: "expired"}}, false,
+			[]string{"grid auth doctor", "grid resubmit --same"}, "elsewhere"},
+		"the site's": {&liar{no: &plugins.Error{Kind: plugins.Refused, Op: "submit", Said: "full"}}, false, []string{"sends it elsewhere"}, "credential"},
+		"nobody's":   {&liar{says: running}, true, []string{"cancellation was asked for", "grid watch"}, "expected to be done"},
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "j.jdl"), []byte(`Executable = "/bin/true"; WallTime = 600; RetryCount = 0;`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		atLiarIn(t, dir, c.l, "submit", "j.jdl")
+		if c.cancel {
+			atLiarIn(t, dir, c.l, "cancel", "--all")
+		}
+		_, out, errs := atLiarIn(t, dir, c.l, "why", "--all")
+		text := strings.Join(strings.Fields(out), " ")
+		for _, want := range c.want {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: %q is not said\n%s%s", what, want, out, errs)
+			}
+		}
+		if strings.Contains(text, c.not) {
+			t.Errorf("%s: %q is said\n%s", what, c.not, out)
+		}
+	}
+}
