@@ -140,7 +140,7 @@ func newAgent(d *deps, f agentRunOptions) (ag *agent.Agent, end func() error, er
 		return nil, nil, usageError(err)
 	}
 	if f.cluster == "" || f.scheduler == "" && f.listen == "" {
-		return nil, nil, usageError(errors.New("name the cluster and the scheduler: --cluster NAME --scheduler URL; or, to answer brokers alone, --listen ADDRESS"))
+		return nil, nil, usageError(errors.New("name the cluster, and the scheduler or, to answer brokers alone, an address: --cluster NAME with --scheduler URL or --listen ADDRESS"))
 	}
 	reader, end, err := lrmsReader(d, f.lrms)
 	if err != nil {

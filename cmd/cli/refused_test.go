@@ -14,7 +14,7 @@ import (
 // refused are command lines that cannot be meant, and what is said to each.
 const refused = `
 agent queues --listen 0.0.0.0:0                                 | without --cert and --key only a loopback address
-agent run                                                       | name the cluster and the scheduler
+agent run                                                       | name the cluster, and the scheduler
 agent run --start partition --cluster c --scheduler https://s   | --start partition: name it with --partition
 agent run --start sometimes --cluster c --scheduler https://s   | say plain, begin, partition or reservation
 agent run --ttl 1ms --cluster c --scheduler https://s           | --ttl 1ms: say 1s to 24h
