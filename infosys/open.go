@@ -63,13 +63,26 @@ func (o *Opener) Open(rawURL string) (Source, error) {
 	}
 	open, ok := o.schemes[u.Scheme]
 	if !ok {
-		return nil, fmt.Errorf("source %q: no such kind; known: %s", u.Redacted(), strings.Join(o.Schemes(), ", "))
+		return nil, fmt.Errorf("source %q: no such kind; known: %s%s", u.Redacted(), strings.Join(o.Schemes(), ", "), meant(u.Redacted()))
 	}
 	src, err := open(u)
 	if err != nil {
 		return nil, fmt.Errorf("source %w", err)
 	}
 	return src, nil
+}
+
+// meant is what a source that is a host alone, or is to be asked over plain HTTP, may have been meant to be.
+func meant(source string) string {
+	rest, plain := strings.CutPrefix(source, "http://")
+	host, path, _ := strings.Cut(rest, "/")
+	switch {
+	case plain:
+		return fmt.Sprintf("; did you mean %q?", "https://"+rest)
+	case strings.Contains(host, ".") && path == "":
+		return fmt.Sprintf("; did you mean %q, a CE, or %q, a BDII?", "https://"+host+"/arex", "ldap://"+host)
+	}
+	return ""
 }
 
 // OpenAll opens several; the first mistake ends it.
