@@ -204,23 +204,7 @@ func opened(near []resourceSteps, to map[string]float64) []*glue.Resource {
 // price works out when the job would be done at what a relaxation opens. The
 // services were not asked about these resources: what is published decides.
 func (b *Broker) price(m *Match, j *JobPlan, rs []Relaxation, near []resourceSteps) {
-	rules, policy := b.rules(), b.policyFor(j.Job)
-	if policy.Name == "" {
-		policy.Name = rank.Hybrid
-	}
-	seconds := map[*glue.Resource]float64{}
-	var cs []rank.Candidate
-	for _, n := range near {
-		e, _ := rules.endpoint(n.resource)
-		cs = append(cs, rank.Candidate{Resource: n.resource, Endpoint: e, Age: ageOf(n.resource, rules.Now)})
-	}
-	policy.Name = cmp.Or(map[bool]string{true: rank.Hybrid}[policy.Name == rank.JDL], policy.Name)
-	ranked, _ := policy.NewField(j.Job, rules.Now, cs, rank.NewTally(), nil).Order(rand.New(rand.NewPCG(b.Seed, 1)), 0)
-	for _, r := range ranked {
-		if s, ok := Parts(r).Seconds(); ok {
-			seconds[r.Resource] = s
-		}
-	}
+	seconds := b.priced(j, near)
 	now := 0.0
 	if len(j.Choices) > 0 {
 		now, _ = Parts(j.Choices[0]).Seconds()
@@ -231,6 +215,36 @@ func (b *Broker) price(m *Match, j *JobPlan, rs []Relaxation, near []resourceSte
 			rs[i].Sooner = now - rs[i].Seconds
 		}
 	}
+}
+
+// priced is when the job would be done at each resource that changes of it open: where the change is of its wall time, as a job of
+// the time that is had there.
+func (b *Broker) priced(j *JobPlan, near []resourceSteps) map[*glue.Resource]float64 {
+	rules, policy := b.rules(), b.policyFor(j.Job)
+	if policy.Name == "" || policy.Name == rank.JDL {
+		policy.Name = rank.Hybrid
+	}
+	byTime := map[time.Duration][]rank.Candidate{}
+	for _, n := range near {
+		e, _ := rules.endpoint(n.resource)
+		wall := j.Job.Demand.WallTime
+		if limit := n.resource.MaxWallTime; limit.OK && limit.V < wall {
+			wall = limit.V
+		}
+		byTime[wall] = append(byTime[wall], rank.Candidate{Resource: n.resource, Endpoint: e, Age: ageOf(n.resource, rules.Now)})
+	}
+	seconds := map[*glue.Resource]float64{}
+	for wall, cs := range byTime {
+		job := *j.Job
+		job.Demand.WallTime = wall
+		ranked, _ := policy.NewField(&job, rules.Now, cs, rank.NewTally(), nil).Order(rand.New(rand.NewPCG(b.Seed, 1)), 0)
+		for _, r := range ranked {
+			if s, ok := Parts(r).Seconds(); ok {
+				seconds[r.Resource] = s
+			}
+		}
+	}
+	return seconds
 }
 
 // soonest is the least of the times at what a relaxation opens, 0 without any.

@@ -51,6 +51,11 @@ Requirements = other.GlueHostMainMemoryRAMSize >= 2048;`
 	if !strings.HasPrefix(lines[0], want[0]) || !strings.HasSuffix(lines[0], " earlier") {
 		t.Errorf("first %q", lines[0])
 	}
+	for _, r := range found {
+		if len(r.Changes) == 1 && r.Changes[0].To == "maximal wall time 12h" && (r.Seconds <= 0 || r.Seconds > 13*3600) {
+			t.Errorf("a job of 12 hours is said to be done in %.0f s", r.Seconds)
+		}
+	}
 	if found[0].More != 3 || found[0].Sooner < 600 {
 		t.Errorf("%+v", found[0])
 	}
