@@ -28,7 +28,8 @@ type Live struct {
 	first    promises
 
 	near upcoming
-	room []Job // for the jobs of the next picture
+	room []Job  // for the jobs of the next picture
+	mark uint64 // of the picture that was taken in last; 0: that has none
 }
 
 // Live begins to follow a cluster from a state.
@@ -79,6 +80,7 @@ func (l *Live) StateIn(room []Job) State {
 func (s State) copy() State { return s.copyIn(nil) }
 
 func (s State) copyIn(room []Job) State {
+	s.Mark = 0 // it is no picture of a source
 	s.Nodes, s.Queues, s.Reservations, s.Caps = slices.Clone(s.Nodes), slices.Clone(s.Queues), slices.Clone(s.Reservations), slices.Clone(s.Caps)
 	all := s.Jobs
 	if s.Jobs = room[:0]; room == nil && all != nil {

@@ -12,6 +12,9 @@ type State struct {
 	Reservations []Reservation
 	Queues       []Queue
 	Caps         []Cap // what Jobs take
+	// Mark is another one in each picture of a source in which anything is new but Now; 0: the source does not
+	// tell. Who follows the source need not look for what is new in a picture that has the mark of the one before.
+	Mark uint64
 }
 
 // Node is one machine of the cluster.

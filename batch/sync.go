@@ -35,6 +35,26 @@ func (l *Live) Sync(s State, endings ...Ending) (Synced, error) {
 		return Synced{}, &PastError{s.Now, l.Now()}
 	}
 	l.fresh()
+	if s.Mark != 0 && s.Mark == l.mark && len(endings) == 0 {
+		l.pass(s.Now)
+		return Synced{}, nil
+	}
+	did, err := l.compare(s, endings)
+	if l.mark = s.Mark; err != nil {
+		l.mark = 0
+	}
+	return did, err
+}
+
+// pass lets time pass in which nothing has happened.
+func (l *Live) pass(now time.Time) {
+	l.near.current = false
+	l.advance(now, -1)
+	l.age()
+}
+
+// compare is Sync of a picture in which anything may be new.
+func (l *Live) compare(s State, endings []Ending) (Synced, error) {
 	d := difference{l: l, was: l.c.state, now: s, ended: map[string]Ending{}}
 	for _, e := range endings {
 		d.ended[e.ID] = e
@@ -44,13 +64,11 @@ func (l *Live) Sync(s State, endings ...Ending) (Synced, error) {
 	if err := d.compare(s.Jobs); err != nil {
 		return Synced{}, err
 	}
-	l.near.current = false
 	if d.any() && !d.play() {
-		l.valid, l.room = false, nil // the model keeps them
+		l.valid, l.room, l.near.current = false, nil, false // the model keeps them
 		return d.Synced, l.renew(l.f, s)
 	}
-	l.advance(s.Now, -1)
-	l.age()
+	l.pass(s.Now)
 	return d.Synced, nil
 }
 

@@ -120,7 +120,8 @@ func (m *memory) mark(now int64) {
 	for _, c := range m.clusters {
 		c.mark, c.booked = 0, c.booked[:0]
 	}
-	for _, j := range m.jobs {
+	for _, e := range m.jobs.places() {
+		j := e.Job
 		if j.Booking == nil || j.State != Booked && j.State != Sent && j.State != Running {
 			continue
 		}
@@ -169,7 +170,7 @@ func idles(ctx context.Context, s *Scheduler, m *memory, now time.Time) bool {
 		}
 	}
 	limit := now.Add(-s.conf.Grace).Unix()
-	for _, j := range m.jobs {
+	for j := range m.jobs.all() {
 		if j.late(limit) || m.untold(j, at) {
 			return false
 		}

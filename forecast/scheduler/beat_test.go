@@ -120,7 +120,7 @@ func TestIdleCycles(t *testing.T) {
 		t.Errorf("%d transactions of three cycles with nothing to do", commits)
 	}
 	id := w.submit("alice", "k", 600)
-	if r, err := w.s.Cycle(t.Context(), w.epoch); err != nil || r.Messages == 0 || w.s.mem.jobs[id] == nil {
+	if r, err := w.s.Cycle(t.Context(), w.epoch); err != nil || r.Messages == 0 || w.s.mem.jobs.job(id) == nil {
 		t.Errorf("the job that came then was not taken: %+v %v", r, err)
 	}
 }

@@ -17,9 +17,9 @@ func TestSlotsBehindBookings(t *testing.T) {
 	c := &cluster{name: "c", set: &wire.Set{}, made: now, ttl: 100, number: map[string]int32{"n": 0}, class: map[string]uint16{},
 		site: wire.Site{Chances: []wire.Chance{{Ahead: 0, Start: 0.99}, {Ahead: 3600, Start: 0.79}}}}
 	c.set.Put(wire.Slot{ID: 1, Node: "n", CPUs: 1, From: now, To: now + 10_000, Start: 0.98, Hold: 0.6})
-	m := &memory{clusters: map[string]*cluster{"c": c}, jobs: map[string]*Job{
-		"j": {ID: "j", State: Sent, Wall: 1800, Booking: &Place{Cluster: "c", From: now + 60, To: now + 1860, Parts: []Share{{Slot: 1, Node: "n", CPUs: 1}}}},
-	}}
+	m := newMemory(0)
+	m.clusters["c"] = c
+	m.jobs.enter(&Job{ID: "j", State: Sent, Wall: 1800, Booking: &Place{Cluster: "c", From: now + 60, To: now + 1860, Parts: []Share{{Slot: 1, Node: "n", CPUs: 1}}}})
 	in := &inputs{rules: plan.Rules{Clusters: []plan.Cluster{{TMin: 30}}}}
 	in.addSlots(c, 0, m.busy(now)["c"], now)
 	got := ""

@@ -131,9 +131,9 @@ func (w *work) save(ctx context.Context) error {
 	if err := saveChanged(ctx, w); err != nil {
 		return err
 	}
-	for id, j := range w.changed {
+	for _, j := range w.changed {
 		if j.State.Final() {
-			delete(w.mem.jobs, id)
+			w.mem.jobs.leave(j)
 		}
 	}
 	if err := w.h.bookings.book(ctx, w.opened, w.epoch); err != nil {
@@ -175,7 +175,10 @@ func (w *work) saveClusters(ctx context.Context) error {
 }
 
 // change notes that a job is to be saved.
-func (w *work) change(j *Job) { w.changed[j.ID] = j }
+func (w *work) change(j *Job) {
+	w.changed[j.ID] = j
+	w.mem.jobs.changed(j)
+}
 
 func (w *work) say(j *Job, cluster, event, format string, args ...any) {
 	if w.s.conf.NoHistory {
@@ -342,7 +345,7 @@ func (w *work) final(j *Job, state State, why string) {
 // late looks for jobs that are not in their slots.
 func (w *work) late() {
 	limit := w.now.Add(-w.s.conf.Grace).Unix()
-	for _, j := range w.mem.pick(func(j *Job) bool { return j.late(limit) }) {
+	for _, j := range w.mem.jobs.pick(func(j *Job) bool { return j.late(limit) }) {
 		j.Withdraw = true
 		c := w.mem.clusters[j.Booking.Cluster]
 		c.count(j.Booking, false)

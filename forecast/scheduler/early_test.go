@@ -66,7 +66,8 @@ func TestStirredClustersAreLookedAtAtOnce(t *testing.T) {
 		}
 		back := func(context.Context, string, []byte) (*plugins.Registry, func(), error) { return reg, func() {}, nil }
 		s := New(Config{StatusEvery: time.Hour}, store, back, time.Now, slog.New(slog.DiscardHandler))
-		s.mem = &memory{jobs: map[string]*Job{"1": {ID: "1", State: Sent, Booking: &Place{Cluster: "c"}, Handle: plugins.Handle{Interface: "x", Endpoint: "x:"}}}}
+		s.mem = newMemory(0)
+		s.mem.jobs.enter(&Job{ID: "1", State: Sent, Booking: &Place{Cluster: "c"}, Handle: plugins.Handle{Interface: "x", Endpoint: "x:"}})
 		ctx, cancel := context.WithCancel(t.Context())
 		over := make(chan error)
 		go func() { over <- newFollower(s).run(ctx) }()

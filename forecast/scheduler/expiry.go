@@ -58,7 +58,7 @@ func readAuthorities(ctx context.Context, w *work) (err error) {
 // that wait are held, the others go on, and wait for the next one where it is needed.
 func (w *work) credentials() {
 	now := w.now.Unix()
-	for _, j := range w.mem.pick(func(j *Job) bool { return w.mem.untold(j, now) }) {
+	for _, j := range w.mem.jobs.pick(func(j *Job) bool { return w.mem.untold(j, now) }) {
 		a, _ := w.mem.authority(j, now)
 		at, why := rfc(a.until), a.over(now)
 		switch {

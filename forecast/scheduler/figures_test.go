@@ -160,7 +160,7 @@ func BenchmarkCycle10x1000(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			clear(f.s.mem.jobs)
+			f.s.mem.jobs = newLine()
 			commits = append(commits, f.commit())
 			b.StartTimer()
 		}

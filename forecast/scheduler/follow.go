@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -9,7 +8,6 @@ import (
 	"iter"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"gridbroker/plugins"
@@ -103,7 +101,7 @@ func (s follower) round(ctx context.Context, only map[string]bool, failed func(o
 }
 
 // kept reads what some have delegated.
-func (s follower) kept(ctx context.Context, some [][]placed) (all authorities, err error) {
+func (s follower) kept(ctx context.Context, some [][]*placed) (all authorities, err error) {
 	owners := make([]string, 0, len(some))
 	for _, jobs := range some {
 		owners = append(owners, jobs[0].by.owner)
@@ -116,7 +114,7 @@ func (s follower) kept(ctx context.Context, some [][]placed) (all authorities, e
 }
 
 // forget drops what was told of bookings that are over, once these are the most.
-func (s follower) forget(all []placed) {
+func (s follower) forget(all []*placed) {
 	if len(s.last) <= 2*len(all)+1000 {
 		return
 	}
@@ -127,31 +125,17 @@ func (s follower) forget(all []placed) {
 	maps.DeleteFunc(s.last, func(request string, _ mark) bool { return !there[request] })
 }
 
-// placed is a job at a site, and by whose credential it is asked about.
-type placed struct {
-	by           holder
-	cluster      string
-	job, request string
-	handle       plugins.Handle
-}
-
-// inTurn is the order in which jobs are asked about: by whose they are, then by where they are.
-func inTurn(a, b *Job) int {
-	return cmp.Or(a.holder().compare(b.holder()), strings.Compare(a.Handle.Endpoint, b.Handle.Endpoint),
-		strings.Compare(a.Handle.Interface, b.Handle.Interface), cmp.Compare(a.Seq, b.Seq))
-}
-
 // atSite tells whether both are at one site.
 func (p *placed) atSite(o *placed) bool {
 	return p.handle.Endpoint == o.handle.Endpoint && p.handle.Interface == o.handle.Interface
 }
 
 // stretches are those of a list that belong together and stand together.
-func stretches(list []placed, same func(a, b *placed) bool) iter.Seq[[]placed] {
-	return func(yield func([]placed) bool) {
+func stretches(list []*placed, same func(a, b *placed) bool) iter.Seq[[]*placed] {
+	return func(yield func([]*placed) bool) {
 		for len(list) > 0 {
 			n := 1
-			for n < len(list) && same(&list[0], &list[n]) {
+			for n < len(list) && same(list[0], list[n]) {
 				n++
 			}
 			if !yield(list[:n]) {
@@ -163,28 +147,22 @@ func stretches(list []placed, same func(a, b *placed) bool) iter.Seq[[]placed] {
 }
 
 // atSites lists the jobs that are at some sites, nil: at all, in the order in which they are asked about.
-func (s follower) atSites(only map[string]bool) []placed {
+func (s follower) atSites(only map[string]bool) []*placed {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.mem == nil {
 		return nil
 	}
-	jobs := make([]*Job, 0, len(s.mem.jobs))
-	for _, j := range s.mem.jobs {
-		if (j.State == Sent || j.State == Running) && (only == nil || only[j.Booking.Cluster]) {
-			jobs = append(jobs, j)
-		}
-	}
-	slices.SortFunc(jobs, inTurn)
-	all := make([]placed, 0, len(jobs))
-	for _, j := range jobs {
-		all = append(all, placed{j.holder(), j.Booking.Cluster, j.ID, j.request(), j.Handle})
+	s.mem.jobs.settle()
+	all := slices.Clone(s.mem.jobs.atSites)
+	if only != nil {
+		all = slices.DeleteFunc(all, func(p *placed) bool { return !only[p.cluster] })
 	}
 	return all
 }
 
 // ask asks about jobs of one owner, one request for each endpoint. What goes wrong with the answer of one keeps no other back.
-func (s follower) ask(ctx context.Context, cred authority, owner string, list []placed) error {
+func (s follower) ask(ctx context.Context, cred authority, owner string, list []*placed) error {
 	reg, release, err := s.asOwner(ctx, owner, cred)
 	if err != nil {
 		return err
@@ -214,7 +192,7 @@ func (s follower) ask(ctx context.Context, cred authority, owner string, list []
 }
 
 // tell leaves a message for each job that has changed.
-func (s follower) tell(ctx context.Context, jobs []placed, states []plugins.Status) error {
+func (s follower) tell(ctx context.Context, jobs []*placed, states []plugins.Status) error {
 	var news []*seen
 	var marks []mark
 	changed := map[string]bool{}

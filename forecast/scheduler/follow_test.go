@@ -55,7 +55,7 @@ func TestJobsAreAskedAboutTogether(t *testing.T) {
 		return reg, func() {}, nil
 	}
 	s := New(Config{}, store, back, time.Now, slog.New(slog.DiscardHandler))
-	s.mem = &memory{jobs: map[string]*Job{}}
+	s.mem = newMemory(0)
 	for i, of := range []struct {
 		owner, vo, face, at string
 		state               State
@@ -64,7 +64,7 @@ func TestJobsAreAskedAboutTogether(t *testing.T) {
 		{"ann", "", "x", "site1", Running}, {"bob", "", "x", "site2", Sent}, {"ann", "v", "x", "site1", Running}, {"ann", "v", "x", "site1", Booked}, {"bob", "", "x", "site1", Sent},
 	} {
 		id := fmt.Sprint(i + 1)
-		s.mem.jobs[id] = &Job{ID: id, Seq: int64(i), Owner: of.owner, VO: of.vo, State: of.state, Booking: &Place{Cluster: of.at}, Handle: plugins.Handle{Interface: of.face, Endpoint: of.at, ID: id}}
+		s.mem.jobs.enter(&Job{ID: id, Seq: int64(i), Owner: of.owner, VO: of.vo, State: of.state, Booking: &Place{Cluster: of.at}, Handle: plugins.Handle{Interface: of.face, Endpoint: of.at, ID: id}})
 	}
 	if err := newFollower(s).round(t.Context(), nil, func(_ string, err error) error { return err }); err != nil {
 		t.Fatal(err)
@@ -88,10 +88,10 @@ func TestOneSiteKeepsNoOtherBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := New(Config{}, store, func(context.Context, string, []byte) (*plugins.Registry, func(), error) { return reg, func() {}, nil }, time.Now, slog.New(slog.DiscardHandler))
-	var list []placed
+	var list []*placed
 	for _, at := range []string{"site1", "site2"} {
-		list = append(list, placed{cluster: at, job: at, request: at, handle: plugins.Handle{Interface: "x", Endpoint: at, ID: "1"}},
-			placed{cluster: at, handle: plugins.Handle{Interface: "gone", Endpoint: at, ID: "2"}})
+		list = append(list, &placed{cluster: at, job: at, request: at, handle: plugins.Handle{Interface: "x", Endpoint: at, ID: "1"}},
+			&placed{cluster: at, handle: plugins.Handle{Interface: "gone", Endpoint: at, ID: "2"}})
 	}
 	err = newFollower(s).ask(t.Context(), authority{}, "bob", list)
 	if err == nil || !strings.Contains(err.Error(), "site1: ") || !strings.Contains(err.Error(), "site2: ") || !strings.Contains(err.Error(), "no back-end for gone") {

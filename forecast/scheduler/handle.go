@@ -19,16 +19,14 @@ func (w news) submitted(ctx context.Context, m *message) error {
 	}
 	list, err := w.h.queue.these(ctx, ids)
 	for _, j := range list {
-		if w.mem.jobs[j.ID] == nil {
-			w.mem.jobs[j.ID] = j
-		}
+		w.mem.jobs.enter(j)
 	}
 	return err
 }
 
 // cancel ends a job wherever it is.
 func (w news) cancel(ctx context.Context, id string) error {
-	j := w.mem.jobs[id]
+	j := w.mem.jobs.job(id)
 	if j == nil || j.Cancel {
 		return nil
 	}
@@ -74,7 +72,7 @@ func (w news) cancelBooked(ctx context.Context, j *Job) error {
 
 // remove forgets a job that has ended, its files and all, as soon as its site has.
 func (w news) remove(ctx context.Context, id string) error {
-	if j := w.mem.jobs[id]; j != nil {
+	if j := w.mem.jobs.job(id); j != nil {
 		return w.cancel(ctx, id)
 	}
 	if _, err := w.h.exec(ctx, "delete from file where job = $1", id); err != nil {
@@ -97,7 +95,7 @@ func (w news) refresh(m *message) error {
 	if err != nil {
 		return err
 	}
-	j := w.mem.jobs[r.Job]
+	j := w.mem.jobs.job(r.Job)
 	if j == nil || j.State != Waiting {
 		w.log = append(w.log, Entry{At: millis(w.now), Job: r.Job, Who: r.Who, Event: "refresh refused", Said: "the job does not wait any more"})
 		return nil
@@ -178,6 +176,9 @@ func (w news) slots(ctx context.Context, told *message) error {
 		return err
 	}
 	c.seq, c.made, c.ttl, c.stored = int64(d.Seq), d.Made, d.TTL, d.Made
+	if len(d.Put)+len(d.Drop) > 0 || d.Full {
+		c.listed = nil
+	}
 	if stirs(d) {
 		w.stirred = append(w.stirred, c.name)
 	}
@@ -192,6 +193,10 @@ func (w news) slots(ctx context.Context, told *message) error {
 
 // published takes in what a site says of itself.
 func (w news) published(c *cluster, site *wire.Site) {
+	if asBefore(&c.site, site) {
+		c.site = *site
+		return
+	}
 	was := c.bare
 	if w.mem.settle(c, *site, w.s.conf); c.bare != was {
 		w.s.log.Warn("a cluster's nodes have more features than count: so many of them are taken for nodes without features and GPUs", "cluster", c.name, "nodes", c.bare)
@@ -213,7 +218,7 @@ func (w news) reload(ctx context.Context, name string, was *cluster) error {
 
 // result takes in what became of an action.
 func (w news) result(r result) {
-	j := w.mem.jobs[r.Job]
+	j := w.mem.jobs.job(r.Job)
 	if j == nil || r.Key != string(r.Verb)+"/"+j.request() {
 		return // of a booking that is over
 	}
@@ -327,7 +332,7 @@ const takingBack = 120
 
 // seen takes in what a site says of a job.
 func (w *work) seen(v seen) {
-	j := w.mem.jobs[v.Job]
+	j := w.mem.jobs.job(v.Job)
 	if j == nil || v.Request != j.request() || j.Booking == nil || j.State == Waiting || j.State == Collecting || j.State.Final() {
 		return
 	}

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -62,7 +63,8 @@ func (w *work) sample(ctx context.Context) error {
 // guests lists the places of the jobs that are or will be at each cluster.
 func (m *memory) guests() map[string][]*Job {
 	all := map[string][]*Job{}
-	for _, j := range m.jobs {
+	for _, e := range m.jobs.places() {
+		j := e.Job
 		if j.Booking != nil && (j.State == Booked || j.State == Sent || j.State == Running) {
 			all[j.Booking.Cluster] = append(all[j.Booking.Cluster], j)
 		}
@@ -99,12 +101,23 @@ func (c *cluster) sample(now int64, busy map[string][]wire.Use, guests []*Job) S
 	return s
 }
 
-// slots lists a cluster's slots, in no order.
+// slots lists a cluster's slots by ID. Nobody changes the list, which is kept until they do: of many it
+// would take as much memory again.
 func (c *cluster) slots() []wire.Slot {
+	if c.listed != nil {
+		return c.listed
+	}
 	list := make([]wire.Slot, 0, c.set.Len())
 	c.set.All(func(v wire.Slot) { list = append(list, v) })
+	slices.SortFunc(list, func(a, b wire.Slot) int { return cmp.Compare(a.ID, b.ID) })
+	if len(list) <= mostListed {
+		c.listed = list
+	}
 	return list
 }
+
+// mostListed is how many slots of a cluster are kept as a list, too.
+const mostListed = 500
 
 // steps adds up amounts over stretches of time.
 type steps struct {

@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -34,18 +33,14 @@ func (c Config) problem(m *memory, now time.Time, budgets []Budget) *inputs {
 	if in.watch == nil {
 		in.watch = time.Now
 	}
+	m.plans++
 	m.number()
 	for _, name := range m.order {
 		in.clusters = append(in.clusters, m.clusters[name])
 		in.rules.Clusters = append(in.rules.Clusters, c.planned(m.clusters[name], now.Unix()))
 	}
 	in.queues(m, now.Unix())
-	in.addJobs(m, now.Unix(), budgets)
-	for i, j := range in.of {
-		if now.Unix()-j.Submitted < int64(c.Patience/time.Second) {
-			in.jobs[i].Least = percent(c.Sure)
-		}
-	}
+	in.addJobs(m, &c, budgets)
 	if len(in.jobs) == 0 {
 		return in
 	}
@@ -64,7 +59,7 @@ func (m *memory) number() {
 			m.order = append(m.order, name)
 		}
 		slices.Sort(m.order)
-		clear(m.rights)
+		m.judgeAnew()
 	}
 }
 
@@ -119,69 +114,73 @@ func percent(chance float64) uint8 { return uint8(math.Round(100 * min(1, chance
 // seconds keeps a time within what planning counts in.
 func seconds(n int64) int32 { return int32(min(max(n, -math.MaxInt32), math.MaxInt32-1)) }
 
-func (in *inputs) addJobs(m *memory, now int64, budgets []Budget) {
-	users, wishes := map[string]int32{}, map[string]int32{}
+func (in *inputs) addJobs(m *memory, c *Config, budgets []Budget) {
+	now, users := in.rules.Epoch.Unix(), make(map[string]int32, len(budgets))
 	for i, b := range budgets {
 		users[b.User] = int32(i)
 		in.rules.Users = append(in.rules.Users, plan.User{Name: b.User, Left: b.Left, Weight: b.Given, Used: b.Used})
 	}
-	for _, j := range m.jobs {
-		if (j.State == Waiting || j.movable() && m.clusters[j.Booking.Cluster] != nil) && !j.Cancel && m.expired(j, now) == nil {
-			in.of = append(in.of, j)
-		}
-	}
-	slices.SortFunc(in.of, func(a, b *Job) int { return cmp.Compare(a.Seq, b.Seq) })
-	var keys []string
-	in.of, keys = in.judged(m, now)
-	for i, j := range in.of {
+	list := m.jobs.toPlan(func(j *Job) bool { return j.movable() && m.clusters[j.Booking.Cluster] != nil })
+	in.of, in.jobs = slices.Grow(in.of, len(list)), slices.Grow(in.jobs, len(list))
+	for _, e := range in.judged(m, list) {
+		j := e.Job
 		user, known := users[j.Owner]
 		if !known {
 			user = int32(len(in.rules.Users))
 			users[j.Owner] = user
 			in.rules.Users = append(in.rules.Users, plan.User{Name: j.Owner})
 		}
-		key := keys[i]
-		wish, known := wishes[key]
-		if !known {
-			wish = int32(len(in.rules.Wishes))
-			wishes[key] = wish
-			in.rules.Wishes = append(in.rules.Wishes, m.allowed(j, key, now))
+		least := uint8(0)
+		if now-j.Submitted < int64(c.Patience/time.Second) {
+			least = percent(c.Sure)
 		}
+		in.of = append(in.of, j)
 		in.jobs = append(in.jobs, plan.Job{Seq: j.Seq, Priority: float32(j.Priority), Wall: j.Wall, Procs: j.Procs, Nodes: j.Nodes,
-			Memory: j.Memory, User: user, Wish: wish, Bypassed: j.Bypassed, Leads: in.leads(j)})
+			Memory: j.Memory, User: user, Wish: in.number(e.wish, m.plans), Bypassed: j.Bypassed, Least: least, Leads: in.leads(j)})
 		if j.State == Sent {
 			in.inQueue(j, now)
 		}
 	}
 }
 
+// number is the place of a wish in the rules of this problem, which have those of its jobs and no others.
+func (in *inputs) number(w *wish, problem int) int32 {
+	if w.in != problem {
+		w.in, w.number = problem, int32(len(in.rules.Wishes))
+		in.rules.Wishes = append(in.rules.Wishes, w.Wish)
+	}
+	return w.number
+}
+
 // judgeTime is how long the requirements of one user's jobs are judged in a
 // cycle. What was judged is remembered: the next cycle goes on.
 const judgeTime = 200 * time.Millisecond
 
-// judged are the jobs of which it is known where they may run, and their wishes.
+// judged are the jobs that may be planned, of which it is known where they may run.
 // Requirements may be made to take long; who has such waits for it, and nobody else
 // does.
-func (in *inputs) judged(m *memory, now int64) (list []*Job, keys []string) {
-	if len(m.rights) > 4*len(m.jobs)+1000 { // of jobs that have gone
-		clear(m.rights)
+func (in *inputs) judged(m *memory, all []*inLine) []*inLine {
+	if len(m.wishes) > 4*len(m.jobs.of)+1000 { // of jobs that have gone
+		m.judgeAnew()
 	}
-	spent := map[string]time.Duration{}
-	list, keys = in.of[:0], make([]string, 0, len(in.of))
-	for _, j := range in.of {
-		key := j.wish(now)
-		if _, known := m.rights[key]; !known {
-			if spent[j.Owner] >= judgeTime {
-				in.late = append(in.late, j)
+	now, spent := in.rules.Epoch.Unix(), map[string]time.Duration{}
+	list := make([]*inLine, 0, len(all))
+	for _, e := range all {
+		if e.Cancel || m.expired(e.Job, now) != nil {
+			continue
+		}
+		if !m.knows(e, now) {
+			if spent[e.Owner] >= judgeTime {
+				in.late = append(in.late, e.Job)
 				continue
 			}
 			began := in.watch()
-			m.allowed(j, key, now)
-			spent[j.Owner] += in.watch().Sub(began)
+			m.judge(e, now)
+			spent[e.Owner] += in.watch().Sub(began)
 		}
-		list, keys = append(list, j), append(keys, key)
+		list = append(list, e)
 	}
-	return list, keys
+	return list
 }
 
 func (in *inputs) addSlots(c *cluster, number uint16, busy map[string][]wire.Use, now int64) {
@@ -189,7 +188,6 @@ func (in *inputs) addSlots(c *cluster, number uint16, busy map[string][]wire.Use
 		return
 	}
 	list := c.slots()
-	slices.SortFunc(list, func(a, b wire.Slot) int { return cmp.Compare(a.ID, b.ID) })
 	in.refs, in.slots = slices.Grow(in.refs, len(list)), slices.Grow(in.slots, len(list))
 	first := now + int64(in.rules.Clusters[number].TMin)
 	for _, v := range wire.Deepen(wire.Subtract(list, busy), busy, first, c.load.CPUs) {
@@ -213,15 +211,11 @@ func (in *inputs) addSlots(c *cluster, number uint16, busy map[string][]wire.Use
 // they are made until the agent has seen the job run.
 func (m *memory) busy(now int64) map[string]map[string][]wire.Use {
 	all := map[string]map[string][]wire.Use{}
-	ids := make([]string, 0, len(m.jobs))
-	for id, j := range m.jobs {
-		if j.Booking != nil {
-			ids = append(ids, id)
+	for _, e := range m.jobs.places() {
+		j := e.Job
+		if j.Booking == nil {
+			continue
 		}
-	}
-	slices.Sort(ids)
-	for _, id := range ids {
-		j := m.jobs[id]
 		c := m.clusters[j.Booking.Cluster]
 		if c == nil || j.State == Collecting || j.State == Running && c.made > j.SeenRun+settleTime {
 			continue

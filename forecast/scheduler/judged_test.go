@@ -10,10 +10,10 @@ import (
 // a simulation's, no job has to wait for a later cycle, however long the machine was busy with something else.
 func TestJudgingGoesByItsStopwatch(t *testing.T) {
 	for _, step := range []time.Duration{0, judgeTime} {
-		m := emptyMemory()
+		m := newMemory(0)
 		for i := range 3 {
 			id := fmt.Sprint("s", i)
-			m.jobs[id] = &Job{ID: id, Seq: int64(i), Owner: "alice", State: Waiting, Procs: 1, Wall: 60, JDL: `[ Executable = "x"; ]`, Match: id}
+			m.jobs.enter(&Job{ID: id, Seq: int64(i), Owner: "alice", State: Waiting, Procs: 1, Wall: 60, JDL: `[ Executable = "x"; ]`, Match: id})
 		}
 		at := simEpoch
 		conf := Config{Stopwatch: func() time.Time {

@@ -61,6 +61,9 @@ func (j *Job) lead(cluster string) int64 { return j.Leads[cluster] * 5 / 4 }
 
 // leads tells the planner of a job's.
 func (in *inputs) leads(j *Job) (list []plan.Lead) {
+	if len(j.Leads) == 0 {
+		return nil
+	}
 	for _, name := range slices.Sorted(maps.Keys(j.Leads)) {
 		at, there := slices.BinarySearchFunc(in.clusters, name, func(c *cluster, name string) int { return cmp.Compare(c.name, name) })
 		if there {

@@ -1,16 +1,14 @@
 package scheduler
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
-	"gridbroker/broker"
 	"gridbroker/forecast/scheduler/plan"
 	"gridbroker/forecast/wire"
 	"gridbroker/glue"
@@ -25,36 +23,21 @@ type memory struct {
 	sampled   int64 // when the history was last written
 	explained int64 // and why jobs wait
 	clusters  map[string]*cluster
-	jobs      map[string]*Job // those that are not final
+	jobs      line // those that are not final
 	classes   map[string]uint16
 	features  []nodeClass
-	named     int                 // features in all of these
-	forgetAt  int                 // when there are more, classes are forgotten that no node has any more
-	nodes     int32               // numbers given so far
-	rights    map[string][]uint64 // clusters that will do, by wish
-	order     []string            // names of clusters by their number in plans
-}
-
-// pick lists the jobs that a rule holds for in the order in which they came, so
-// that what is done with them has one order, too.
-func (m *memory) pick(rule func(*Job) bool) (list []*Job) {
-	for _, j := range m.jobs {
-		if rule(j) {
-			list = append(list, j)
-		}
-	}
-	slices.SortFunc(list, func(a, b *Job) int { return cmp.Compare(a.Seq, b.Seq) })
-	return list
+	named     int              // features in all of these
+	forgetAt  int              // when there are more, classes are forgotten that no node has any more
+	nodes     int32            // numbers given so far
+	wishes    map[string]*wish // where jobs may run, by what of them and of clusters' sites decides it
+	judged    int              // how often all of these were forgotten, as a site has changed
+	plans     int              // problems stated
+	order     []string         // names of clusters by their number in plans
 }
 
 // anyToPlan tells whether any job waits, or may be moved.
 func (m *memory) anyToPlan() bool {
-	for _, j := range m.jobs {
-		if j.State == Waiting || j.movable() {
-			return true
-		}
-	}
-	return false
+	return len(m.jobs.waits()) > 0 || slices.ContainsFunc(m.jobs.places(), func(e *inLine) bool { return e.movable() })
 }
 
 // cluster is one site in memory.
@@ -63,6 +46,7 @@ type cluster struct {
 	site         wire.Site
 	load         wire.Load
 	set          *wire.Set
+	listed       []wire.Slot // its slots by ID, as planning goes through them; nil: they have changed
 	seq          int64
 	made, ttl    int64
 	drained      bool
@@ -88,15 +72,19 @@ type cluster struct {
 	booked       []*Job    // whose bookings these are, in no order
 }
 
+func newMemory(epoch int64) *memory {
+	return &memory{epoch: epoch, clusters: map[string]*cluster{}, jobs: newLine(), classes: map[string]uint16{}, wishes: map[string]*wish{}}
+}
+
 // load reads everything, but for slots that are among those given. After an error it is what was read until then.
 func (h handle) load(ctx context.Context, epoch int64, conf Config, known *arrivals) (*memory, error) {
-	m := &memory{epoch: epoch, clusters: map[string]*cluster{}, jobs: map[string]*Job{}, classes: map[string]uint16{}, rights: map[string][]uint64{}}
+	m := newMemory(epoch)
 	if err := m.loadClusters(ctx, h, "", conf, known); err != nil {
 		return m, err
 	}
 	list, err := h.queue.open(ctx)
 	for _, j := range list {
-		m.jobs[j.ID] = j
+		m.jobs.enter(j)
 	}
 	if err == nil {
 		m.expires, err = h.wallet.expiries(ctx)
@@ -151,7 +139,16 @@ func (m *memory) settle(c *cluster, site wire.Site, conf Config) {
 		m.forgetClasses()
 	}
 	c.resource = c.describe(conf.Clusters[c.name])
-	clear(m.rights)
+	m.judgeAnew()
+}
+
+// asBefore tells whether a site publishes nothing new of what settle looks at: chances, for one, change often.
+func asBefore(was, is *wire.Site) bool {
+	a, b := *was, *is
+	for _, s := range [...]*wire.Site{&a, &b} {
+		s.Chances, s.Turns, s.Speed, s.OutOfTurn, s.Agent = nil, 0, 0, false, ""
+	}
+	return reflect.DeepEqual(a, b)
 }
 
 // describe is the cluster as requirements of jobs see it.
@@ -198,58 +195,6 @@ func lets(site *wire.Site, subject, vo string, fqans []string) bool {
 		}
 	}
 	return false
-}
-
-// wish is all that decides where a job may run, besides times and sizes. What it is
-// of a job that avoids no cluster is remembered.
-func (j *Job) wish(now int64) string {
-	var avoid []string
-	for name, until := range j.Avoid {
-		if until > now {
-			avoid = append(avoid, name)
-		}
-	}
-	if avoid != nil {
-		slices.Sort(avoid)
-		return j.wishBut(avoid)
-	}
-	if j.wishes == "" {
-		j.wishes = j.wishBut(nil)
-	}
-	return j.wishes
-}
-
-// wishBut is a job's wish where it avoids some clusters.
-func (j *Job) wishBut(avoid []string) string {
-	return strings.Join([]string{j.Owner, j.VO, strings.Join(j.FQANs, "\x01"), strings.Join(j.Tags, "\x01"), strconv.Itoa(int(j.GPUs)),
-		strings.Join(avoid, "\x01"), j.Match}, "\x00")
-}
-
-// allowed finds the clusters and classes of nodes that will do for a job.
-func (m *memory) allowed(j *Job, key string, now int64) plan.Wish {
-	w := plan.Wish{VO: j.VO, Classes: m.classesFor(j)}
-	if set, ok := m.rights[key]; ok {
-		w.Clusters = set
-		return w
-	}
-	w.Clusters = make([]uint64, len(m.order)/64+1)
-	job, err := j.read()
-	if err != nil {
-		return w
-	}
-	rules := broker.Rules{Now: time.Unix(now, 0), Identity: broker.Identity{Subject: j.Owner, VO: j.VO, FQANs: j.FQANs}, Unknown: broker.Keep}
-	filters := broker.DefaultFilters(rules)
-	for i, name := range m.order {
-		c := m.clusters[name]
-		if j.Avoid[name] > now || !lets(&c.site, j.Owner, j.VO, j.FQANs) || c.formulaErr != nil {
-			continue
-		}
-		if !slices.ContainsFunc(filters, func(f broker.Filter) bool { return f.Reject(job, c.resource) != nil }) {
-			w.Clusters[i/64] |= 1 << (i % 64)
-		}
-	}
-	m.rights[key] = w.Clusters
-	return w
 }
 
 // classesFor are the nodes that have the features, or one whose version is within a wish's bounds, and GPUs.

@@ -84,7 +84,7 @@ func (m *Metrics) cycle(w *work) {
 		}
 	}
 	count := map[State]int{Waiting: 0, Booked: 0, Sent: 0, Running: 0, Collecting: 0}
-	for _, j := range w.mem.jobs {
+	for j := range w.mem.jobs.all() {
 		count[j.State]++
 	}
 	for state, n := range count {

@@ -23,7 +23,7 @@ func TestOutlooksHaveTheirTurn(t *testing.T) {
 		for _, j := range queue {
 			list = append(list, foreseen{j, &Place{Cluster: "c", From: 100 * now, Made: now}})
 		}
-		w := &work{changed: map[string]*Job{}}
+		w := &work{mem: newMemory(0), changed: map[string]*Job{}}
 		w.outlooks(list)
 		if w.report.Outlooks != len(w.changed) {
 			t.Errorf("%d outlooks reported, %d written", w.report.Outlooks, len(w.changed))
@@ -56,7 +56,7 @@ func TestOutlookThatHardlyMoved(t *testing.T) {
 		{Place{Cluster: "d", From: 1000}, true},
 	} {
 		j := &Job{ID: "s", Outlook: old}
-		w := &work{changed: map[string]*Job{}}
+		w := &work{mem: newMemory(0), changed: map[string]*Job{}}
 		w.outlooks([]foreseen{{j, &v.p}})
 		if written := len(w.changed) == 1; written != v.write || (j.Outlook == &v.p) != v.write {
 			t.Errorf("%s at %d after %s at %d: written %v", v.p.Cluster, v.p.From, old.Cluster, old.From, written)

@@ -14,7 +14,8 @@ import (
 // and what work was sent there that the sites have not told of yet.
 func (in *inputs) queues(m *memory, now int64) {
 	waiting, work := map[string]int32{}, map[string]int64{}
-	for _, j := range m.jobs {
+	for _, e := range m.jobs.places() {
+		j := e.Job
 		if (j.State != Booked && j.State != Sent) || !j.Booking.Turn {
 			continue
 		}
@@ -57,7 +58,7 @@ func (p *picture) turnWords(j *Job, now time.Time) []string {
 	}
 	list := []string{fmt.Sprintf("it waits in the queue of %s, among the local jobs, as no slot was as good: %s, as it was foreseen %s ago%s", at.Cluster, due, seconds(to-at.Made), at.between())}
 	guests, ahead := 0, 0
-	for _, other := range p.mem.jobs {
+	for other := range p.mem.jobs.all() {
 		if other.awaits() && other.Booking.Cluster == at.Cluster {
 			if guests++; other.ID != j.ID && (other.Booking.Made < at.Made || other.Booking.Made == at.Made && other.Seq < j.Seq) {
 				ahead++

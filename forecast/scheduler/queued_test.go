@@ -38,7 +38,7 @@ func TestQueuesUnderLoad(t *testing.T) {
 		for range 1200 {
 			w.step(30)
 			w.check()
-			if len(w.s.mem.jobs) == 0 {
+			if len(w.s.mem.jobs.of) == 0 {
 				break
 			}
 		}

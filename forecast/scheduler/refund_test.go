@@ -13,7 +13,7 @@ import (
 // What was told of an older booking changes nothing, and a site whose times make no sense has nobody paid back more than he was charged.
 func TestRefundsAndOldNews(t *testing.T) {
 	w, a := due(t)
-	j := w.s.mem.jobs[a.Job]
+	j := w.s.mem.jobs.job(a.Job)
 	now := &work{s: w.s, mem: w.s.mem, now: w.now, changed: map[string]*Job{}}
 	charged := j.Charged
 	j.Tries++
@@ -45,7 +45,7 @@ func TestRefundsAndOldNews(t *testing.T) {
 // A job that goes back into the queue has paid nothing, whatever becomes of it there.
 func TestUnbookedIsPaidBack(t *testing.T) {
 	w, a := due(t)
-	j := w.s.mem.jobs[a.Job]
+	j := w.s.mem.jobs.job(a.Job)
 	charged := j.Charged
 	now := &work{s: w.s, mem: w.s.mem, now: w.now, changed: map[string]*Job{}}
 	if now.unbook(j, "it did not start", 0); charged == 0 || j.Charged != 0 || len(now.ledger) != 2 || now.ledger[1].Account != purse(j.Owner) || now.ledger[1].Amount != charged {

@@ -22,7 +22,7 @@ func TestRestoredCopy(t *testing.T) {
 				if more && i%3 == 0 {
 					jobs = append(jobs, w.submit("alice", w.now.String(), 120+w.r.IntN(1200)))
 				}
-				if w.step(30); !more && len(w.s.mem.jobs) == 0 {
+				if w.step(30); !more && len(w.s.mem.jobs.of) == 0 {
 					return
 				}
 			}
@@ -85,7 +85,7 @@ func TestRestoredFromBeforeItWasSent(t *testing.T) {
 		}
 	}
 	w, a := due(t)
-	j := w.s.mem.jobs[a.Job]
+	j := w.s.mem.jobs.job(a.Job)
 	(&work{s: w.s, mem: w.s.mem, now: w.now, changed: map[string]*Job{}}).launched(j, result{Handle: plugins.Handle{ID: "x"}, Number: 7})
 	if j.State != Sent || j.Past != 7 {
 		t.Errorf("%s, past %d", j.State, j.Past)

@@ -19,10 +19,6 @@ func settled(t *testing.T, m *memory, name string, site *wire.Site) *cluster {
 	return c
 }
 
-func emptyMemory() *memory {
-	return &memory{clusters: map[string]*cluster{}, jobs: map[string]*Job{}, classes: map[string]uint16{}, rights: map[string][]uint64{}}
-}
-
 // manyFeatures is a site whose nodes have each a number of features that no other has.
 func manyFeatures(nodes, each int, mark string) *wire.Site {
 	site := &wire.Site{Start: wire.Plain}
@@ -40,7 +36,7 @@ func manyFeatures(nodes, each int, mark string) *wire.Site {
 // of job afterwards; nodes beyond what is looked at have none, and no other cluster's.
 func TestNodesOfManyFeatures(t *testing.T) {
 	testbed.Computes(t)
-	m := emptyMemory()
+	m := newMemory(0)
 	site, good := manyFeatures(590, 1000, "rogue"), manyFeatures(2, 1, "good")
 	c := &cluster{name: "rogue"}
 	m.clusters["rogue"] = c
@@ -77,7 +73,7 @@ func TestNodesOfManyFeatures(t *testing.T) {
 
 // What the nodes of a cluster had once is forgotten when they have something else, and the classes of others stay apart.
 func TestClassesAreForgotten(t *testing.T) {
-	m := emptyMemory()
+	m := newMemory(0)
 	good := settled(t, m, "good", manyFeatures(2, 1, "good"))
 	for i := range 40 {
 		settled(t, m, "rogue", manyFeatures(20, 1000, fmt.Sprint("rogue", i, strings.Repeat("x", 20))))

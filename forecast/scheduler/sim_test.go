@@ -147,7 +147,7 @@ func simulate(t *testing.T, dsn string, seed uint64, fault float64, hours int) *
 	w.fault = 0
 	for range 600 {
 		w.step(30)
-		if len(w.s.mem.jobs) == 0 {
+		if len(w.s.mem.jobs.of) == 0 {
 			break
 		}
 	}

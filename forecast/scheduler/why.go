@@ -84,7 +84,7 @@ func (s *Scheduler) picture(ctx context.Context, j *Job, now time.Time) (*pictur
 	s.asking.Lock()
 	defer s.asking.Unlock()
 	if p := s.seen; p != nil && now.Sub(p.at) < fresh && !now.Before(p.at) {
-		if have := p.mem.jobs[j.ID]; have != nil && have.Priority == j.Priority && have.JDL == j.JDL {
+		if have := p.mem.jobs.job(j.ID); have != nil && have.Priority == j.Priority && have.JDL == j.JDL {
 			return p, nil
 		}
 	}

@@ -99,6 +99,9 @@ type simSite struct {
 	booked []wire.Booking
 	sent   []*wire.Delta // that have arrived
 	starts bool          // what is cancelled begins just then
+	users  []string      // who is let in; empty: everybody
+	sure   float64       // the chance that it tells of all slots; 0: none
+	news   bool          // what it publishes of itself has changed
 }
 
 type simNode struct {
@@ -316,8 +319,11 @@ func (s *simSite) publish(ctx context.Context) {
 		d = s.set.Whole()
 		d.Site = s.site()
 	}
+	if s.news && !s.full {
+		d.Site, s.news = s.site(), false
+	}
 	d.Load = s.load(now)
-	if !s.full && s.turns == 0 && len(d.Put)+len(d.Drop) == 0 && s.w.r.IntN(4) > 0 {
+	if d.Site == nil && !s.full && s.turns == 0 && len(d.Put)+len(d.Drop) == 0 && s.w.r.IntN(4) > 0 {
 		s.beat(ctx, d.Digest, now)
 		return
 	}
@@ -411,7 +417,10 @@ func (s *simSite) beat(ctx context.Context, digest string, now int64) {
 }
 
 func (s *simSite) site() *wire.Site {
-	site := &wire.Site{LRMS: "sim", Start: s.start, Turns: s.turns}
+	site := &wire.Site{LRMS: "sim", Start: s.start, Turns: s.turns, Users: s.users}
+	if s.sure > 0 {
+		site.Chances = []wire.Chance{{Start: s.sure}}
+	}
 	for i := range s.nodes {
 		site.Nodes = append(site.Nodes, wire.Node{Name: fmt.Sprint("n", i), CPUs: 1, Up: true, Features: s.tags[fmt.Sprint("n", i)]})
 	}
@@ -526,7 +535,7 @@ func (w *world) check() {
 	busy := map[string][]held{}
 	queued := map[string]int32{}
 	now := w.now.Unix()
-	for _, j := range w.s.mem.jobs {
+	for j := range w.s.mem.jobs.all() {
 		if p := j.Booking; p != nil && p.Made == now {
 			if c := w.s.mem.clusters[p.Cluster]; !wire.Usable(c.made, c.ttl, now) {
 				w.t.Fatalf("job %s is booked at %s by a schedule made %d s ago and good for %d s", j.ID, c.name, now-c.made, c.ttl)

@@ -266,6 +266,7 @@ type queueOf struct {
 func (q *queueOf) Queue(context.Context) (batch.State, error) {
 	if q.last.Now.IsZero() || q.seen != q.events {
 		q.last, q.seen = q.engine.State(), q.events
+		q.last.Mark = uint64(q.events) + 1
 	}
 	state := q.last
 	state.Now = q.engine.Now()
