@@ -126,8 +126,9 @@ func (m *memory) mark(now int64) {
 			continue
 		}
 		if c := m.clusters[j.Booking.Cluster]; c != nil {
-			c.mark.Add(j.Booking.Key, j.Booking.To, j.State == Running, now)
-			c.booked = append(c.booked, j)
+			if c.booked = append(c.booked, j); j.Booking.To > now {
+				c.mark += e.mark
+			}
 		}
 	}
 }

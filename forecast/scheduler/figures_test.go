@@ -363,3 +363,26 @@ func BenchmarkRestart(b *testing.B) {
 		b.ReportMetric(float64(held)/1e6, "MB-held")
 	})
 }
+
+// BenchmarkLongQueue is a cycle of a leader for whom 100,000 jobs wait, when one more has come.
+func BenchmarkLongQueue(b *testing.B) {
+	figures(b, func(b *testing.B, f *figure) {
+		var set wire.Set
+		_, text := f.delta(&set, "c", 1, 0, 10_000)
+		f.ingest(text)
+		f.submit(100_000, "k")
+		for f.cycle().Messages > 0 {
+		}
+		n, cpu := 0, 0.0
+		for b.Loop() {
+			b.StopTimer()
+			f.submit(1, fmt.Sprint("more", n, "-"))
+			n++
+			before := testbed.Processor(b)
+			b.StartTimer()
+			f.cycle()
+			cpu += (testbed.Processor(b) - before).Seconds()
+		}
+		b.ReportMetric(1000*cpu/float64(n), "cpu-ms/op")
+	})
+}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"gridbroker/forecast/wire"
 	"gridbroker/plugins"
 )
 
@@ -27,7 +28,8 @@ type line struct {
 type inLine struct {
 	*Job
 	in    part
-	asked *placed // what its site is asked about; nil: nothing
+	mark  wire.Mark // of its booking
+	asked *placed   // what its site is asked about; nil: nothing
 	moved bool
 	// wish is where it may run, nil: that is not known, as of the so-many-th judging of all, and until a time.
 	wish   *wish
@@ -96,6 +98,9 @@ func (l *line) settle() {
 	var over, next []*placed
 	for _, e := range l.moved {
 		to := l.belongs(e)
+		if e.Booking != nil {
+			e.mark = wire.MarkOne(e.Booking.Key, e.Booking.To, e.State == Running)
+		}
 		if e.moved, e.wish = false, nil; e.in != to {
 			gone[e.in], come[to] = append(gone[e.in], e), append(come[to], e)
 			e.in = to

@@ -141,6 +141,10 @@ func stated(w *world, m *memory) string {
 			say([...]string{"waits", "has a place"}[i], e.ID)
 		}
 	}
+	m.mark(w.now.Unix())
+	for _, c := range in.clusters {
+		say("mark of "+c.name, []any{c.mark, len(c.booked)})
+	}
 	for _, p := range m.jobs.atSites {
 		say("is asked about", []any{p.by.owner, p.by.vo, p.cluster, p.job, p.request, p.handle})
 	}

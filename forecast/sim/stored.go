@@ -32,7 +32,8 @@ type stored struct {
 	agents    []*agent.Agent // by site
 	looked    []int64        // by site: when its agent last did
 	failures  map[int]int    // by job: how often it failed
-	handed    map[int]bool   // jobs that the scheduler has and that have not ended
+	handed    map[int]string // jobs that the scheduler has and that have not ended, and what it calls them
+	past      []ended        // that ended lately, the first of them first
 	at        int64
 	last      int64 // when anything was handed in, began or ended
 }
@@ -45,7 +46,7 @@ func newStored(ctx context.Context, g *grid, db opener) (*stored, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &stored{door: newDoor(g), dir: dir, at: never, failures: map[int]int{}, handed: map[int]bool{}}
+	c := &stored{door: newDoor(g), dir: dir, at: never, failures: map[int]int{}, handed: map[int]string{}}
 	err = c.open(ctx, db)
 	if err == nil {
 		err = os.RemoveAll(dir) // the file is there while it is open, and nothing is left behind, however this ends
@@ -137,7 +138,7 @@ func (c *stored) arrive(ctx context.Context, number int) error {
 	if taken[0].Error != "" {
 		return fmt.Errorf("job %d: the scheduler says: %s", number, taken[0].Error)
 	}
-	c.numbers[taken[0].ID], c.handed[number], c.last = number, true, c.now
+	c.numbers[taken[0].ID], c.handed[number], c.last = number, taken[0].ID, c.now
 	if c.at == never {
 		cycle := int64(c.scenario.Cycle.Seconds())
 		c.at = (c.now/cycle + 1) * cycle
@@ -164,6 +165,7 @@ func (c *stored) turn(ctx context.Context) error {
 		return err
 	}
 	c.at += int64(c.scenario.Cycle.Seconds())
+	c.forget()
 	if c.stuck() {
 		if err := c.giveUp(); err != nil {
 			return err
@@ -212,6 +214,7 @@ func (c *stored) left(number int, id string, s *site, start, end time.Time, well
 	if !well && c.states[id].state == plugins.Cancelled {
 		return // taken back by the scheduler, which plans it anew
 	}
+	c.past = append(c.past, ended{c.handed[number], number, c.jobs[number].tries, c.now})
 	delete(c.handed, number)
 	if well {
 		return
@@ -222,6 +225,27 @@ func (c *stored) left(number int, id string, s *site, start, end time.Time, well
 	}
 	c.failures[number]++
 	c.later(number, max(end.Unix()-epoch.Unix(), c.now)+retryAfter)
+}
+
+// ended is a job whose end the scheduler is yet to see, bring home and forget.
+type ended struct {
+	record        string
+	number, tries int // the job's, by then
+	at            int64
+}
+
+// forgetAfter is for how many seconds sites know of jobs that have ended: by then nobody asks about them any more.
+const forgetAfter = 24 * 3600
+
+// forget drops what was kept of jobs that ended long ago.
+func (c *stored) forget() {
+	for len(c.past) > 0 && c.past[0].at+forgetAfter <= c.now {
+		delete(c.numbers, c.past[0].record)
+		for k := range c.past[0].tries {
+			delete(c.states, globalID(c.past[0].number, k))
+		}
+		c.past = c.past[1:]
+	}
 }
 
 // ear is where a site's agent reaches the scheduler, without a network in between: what

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"gridbroker/batch"
 	"gridbroker/forecast/scheduler"
 	"gridbroker/testdata/testbed"
 )
@@ -142,6 +143,32 @@ func TestIDsAreTheSeeds(t *testing.T) {
 	}
 }
 
+// What became of jobs that ended more than a day ago is not kept.
+func TestEndedJobsAreForgotten(t *testing.T) {
+	s := scenario(t, "failures.toml")
+	s.Jobs.Count, s.Jobs.Load = 30, 0.001
+	g, err := s.grid(Stored, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := newStored(t.Context(), g, scheduler.OpenScratch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	g.dispatch = c
+	if err := g.play(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	attempts := 0
+	for _, e := range c.past {
+		attempts += e.tries
+	}
+	if c.now < 3*forgetAfter || c.run.Jobs < 25 || len(c.past) > 20 || len(c.numbers) > len(c.past) || len(c.states) > attempts {
+		t.Errorf("after %d s, of %d jobs %d ended lately: %d and %d attempts are kept", c.now, c.run.Jobs, len(c.past), len(c.numbers), len(c.states))
+	}
+}
+
 // A site that nothing has happened to since an agent looked is shown to it as it was, at the
 // time of the look; one that went down, or has another job, is not.
 func TestQueueIsShownAsItIs(t *testing.T) {
@@ -154,6 +181,7 @@ func TestQueueIsShownAsItIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	q := &queueOf{site: c}
+	var before batch.State
 	for at := range int64(8) {
 		if at == 6 {
 			err = c.fail(true, epoch.Add(6*time.Second))
@@ -162,7 +190,13 @@ func TestQueueIsShownAsItIs(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := q.Queue(t.Context())
-		want := c.engine.State()
+		want, mark := c.engine.State(), got.Mark
+		was := before
+		before = got
+		was.Now, got.Mark = got.Now, 0
+		if news := !reflect.DeepEqual(was.Jobs, got.Jobs) || !reflect.DeepEqual(was.Nodes, got.Nodes); at > 0 && news == (mark == was.Mark) {
+			t.Errorf("at %d: there is news: %v, and the mark is %d after %d", at, news, mark, was.Mark)
+		}
 		if err != nil || !reflect.DeepEqual(got, want) || want.Now.Sub(epoch) != time.Duration(at)*time.Second {
 			t.Errorf("at %d: %+v, %v, want %+v", at, got, err, want)
 		}

@@ -51,9 +51,13 @@ type Mark uint64
 
 // Add takes in a booking, unless it is over.
 func (m *Mark) Add(key string, to int64, running bool, now int64) {
-	if to <= now {
-		return
+	if to > now {
+		*m += MarkOne(key, to, running)
 	}
+}
+
+// MarkOne is the mark of one booking: that of several is their sum.
+func MarkOne(key string, to int64, running bool) Mark {
 	h := fnv.New64a()
 	h.Write([]byte(key))
 	var rest [9]byte
@@ -62,7 +66,7 @@ func (m *Mark) Add(key string, to int64, running bool, now int64) {
 		rest[8] = 1
 	}
 	h.Write(rest[:])
-	*m += Mark(h.Sum64())
+	return Mark(h.Sum64())
 }
 
 // String is how a mark is written.

@@ -85,9 +85,13 @@ func byPriority(jobs []Job) []int32 {
 		inTurn = inTurn && (i == 0 || jobs[i-1].Seq <= jobs[i].Seq)
 	}
 	if inTurn && len(jobs) > few {
-		keys := make([]float32, len(jobs))
+		keys, sorted := make([]float32, len(jobs)), true
 		for i := range jobs {
 			keys[i] = 0 - jobs[i].Priority
+			sorted = sorted && (i == 0 || keys[i-1] <= keys[i])
+		}
+		if sorted {
+			return order
 		}
 		return radix(order, keys)
 	}
