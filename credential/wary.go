@@ -6,6 +6,9 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"sync"
+	"time"
+
+	"gridbroker/asked"
 )
 
 // maxHeaders bounds the headers of an answer over HTTP, in bytes.
@@ -44,7 +47,9 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 			below.again()
 		}
 	}})
+	began := time.Now()
 	resp, err := t.Transport.RoundTrip(r.WithContext(ctx))
+	tell(r, resp, err, time.Since(began))
 	if err == nil && resp.StatusCode == http.StatusSwitchingProtocols {
 		resp.Body.Close()
 		return nil, errProtocol
@@ -53,6 +58,15 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		resp.Body = &counted{resp.Body, below}
 	}
 	return resp, err
+}
+
+// tell says what was asked and what came of it: the status, or why there is none.
+func tell(r *http.Request, resp *http.Response, err error, took time.Duration) {
+	if took = took.Round(time.Millisecond); err != nil {
+		asked.Tell(r.Context(), "%s %s: %v (%v)", r.Method, asked.URL(r.URL), err, took)
+		return
+	}
+	asked.Tell(r.Context(), "%s %s: %s (%v)", r.Method, asked.URL(r.URL), resp.Status, took)
 }
 
 // counted is the body of an answer that tells what came.

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"gridbroker/asked"
 	"gridbroker/credential"
 	"gridbroker/foreign"
 	"gridbroker/glue"
@@ -221,6 +222,12 @@ func gravest(errs []error) error {
 // the other, because servers keep one paged search per connection. missing is
 // how many of them found no tree.
 func (l *LDAP) search(ctx context.Context, b base, queries []glue.Query, page uint32, each eachEntry) (missing int, err error) {
+	began := time.Now()
+	defer func() {
+		for _, q := range queries {
+			asked.Tell(ctx, "search %s for %s below %q: %s (%v)", l.Addr, q.Filter, b.dn, outcome(err), time.Since(began).Round(time.Millisecond))
+		}
+	}()
 	s, end, err := l.connect(ctx, page)
 	if err != nil {
 		return 0, err
@@ -238,6 +245,14 @@ func (l *LDAP) search(ctx context.Context, b base, queries []glue.Query, page ui
 	}
 	err = s.receive(each, &missing)
 	return missing, cmp.Or(err, s.failed)
+}
+
+// outcome tells what came of questions.
+func outcome(err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	return "answered"
 }
 
 // connect opens a session that ends with the context, or by end.

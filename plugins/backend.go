@@ -54,8 +54,6 @@ type Config struct {
 	// holds at the time; nil or 0: what the back-end deems right where nobody may
 	// renew them.
 	DelegationLife func() time.Duration
-	// Logf is told of every request; nil: nobody wants to know.
-	Logf func(format string, args ...any)
 	// Settings decodes the back-end's own table of the configuration file
 	// into a pointer; without a table nothing is changed.
 	Settings func(table string, into any) error

@@ -35,9 +35,6 @@ func pluginConfig(d *deps, c config) plugins.Config {
 		Credentials: func() (*credential.Set, error) { return credentialSet(d) }, Settings: c.settings,
 	}
 	pc.DelegationLife = func() time.Duration { return delegationLife(c, pc.StateDir) }
-	if d.verbose > 1 {
-		pc.Logf = func(format string, args ...any) { say(d, d.env.Err, format+"\n", args...) }
-	}
 	return pc
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"gridbroker/asked"
 	"gridbroker/jdl/classad"
 	"gridbroker/plugins/all"
 )
@@ -95,6 +96,9 @@ func rootCmd(d *deps) *cobra.Command {
 			return runWelcome(d, cmd)
 		},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if d.verbose > 1 {
+				cmd.SetContext(asked.Telling(cmd.Context(), func(what string) { say(d, d.env.Err, "%s\n", what) }))
+			}
 			if d.jq != "" {
 				d.json = true
 				d.query, err = newQuery(cmd.Context(), d.jq)
@@ -116,7 +120,7 @@ func rootCmd(d *deps) *cobra.Command {
 	root.Flags().BoolVar(&d.version, "version", false, "print the version")
 	f.BoolVar(&d.json, "json", false, "print JSON for machines instead of text")
 	f.StringVar(&d.jq, "jq", "", "print what this jq `program` makes of the JSON")
-	f.CountVarP(&d.verbose, "verbose", "v", "say more on standard error; twice: every request")
+	f.CountVarP(&d.verbose, "verbose", "v", "say more on standard error; twice: every request to others, and what came of it")
 	f.StringVar(&d.config, "config", "", "configuration `file` (default ~/.config/grid/grid.toml)")
 	f.StringVar(&d.state, "state-dir", "", "`directory` of the job records (default ~/.local/state/grid)")
 	addVerbs(d, root)

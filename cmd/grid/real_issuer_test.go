@@ -258,8 +258,14 @@ func (m *member) byLoginAlone(who string) {
 	if err := os.Remove(file); err != nil {
 		m.t.Fatal(err)
 	}
-	if h := m.grid(0, "ping", m.page); h.code != 0 || !strings.Contains(h.out, who) {
+	h := m.grid(0, "ping", "-vv", m.page)
+	if h.code != 0 || !strings.Contains(h.out, who) {
 		m.t.Errorf("without a token's file: %d\n%s%s", h.code, h.out, h.errs)
+	}
+	for _, told := range []string{"POST " + m.issuer + "/token: 200", "GET " + m.page + "/v1/ping: 200"} {
+		if !strings.Contains(h.errs, told) || strings.Contains(h.errs, "eyJ") {
+			m.t.Errorf("of what it asks it does not tell %q, or a token: %s", told, h.errs)
+		}
 	}
 	token, err := m.other()
 	if err != nil {

@@ -35,8 +35,7 @@ type Options struct {
 	// DelegationLife is how long delegated credentials live at most, asked
 	// whenever one is made; nil or 0 means 7 days. They never outlive our own.
 	DelegationLife func() time.Duration
-	Now            func() time.Time                 // nil: time.Now
-	Logf           func(format string, args ...any) // told of every request; nil: nobody
+	Now            func() time.Time // nil: time.Now
 }
 
 // Backend is the back-end for org.nordugrid.arcrest.
@@ -71,9 +70,6 @@ func New(o Options) *Backend {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
-	}
-	if o.Logf == nil {
-		o.Logf = func(string, ...any) {}
 	}
 	return &Backend{o: o, clients: map[string]*client{}}
 }

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
+	"gridbroker/asked"
 	"gridbroker/plugins"
 )
 
@@ -109,14 +109,11 @@ func once(ctx context.Context, c *client, ca *call) (*http.Response, error) {
 		stop(nil)
 		return nil, c.fail(plugins.Invalid, ca.op, "", err)
 	}
-	start := time.Now()
 	resp, err := c.http.Do(req)
 	if err != nil {
 		stop(nil)
-		c.o.Logf("%s %s: %v (%v)", ca.method, req.URL, err, time.Since(start).Round(time.Millisecond))
 		return nil, c.failed(ca, err, sent.Load())
 	}
-	c.o.Logf("%s %s: %s (%v)", ca.method, req.URL, resp.Status, time.Since(start).Round(time.Millisecond))
 	resp.Body = &answer{plugins.Paced{From: resp.Body, Grace: c.o.Timeout, End: func() { stop(plugins.ErrSlow) }}, resp.Body, stop}
 	return resp, nil
 }
@@ -156,7 +153,7 @@ func request(ctx context.Context, c *client, ca *call) (*http.Request, error) {
 	}
 	token, remark := c.who.bearer(ctx, c.base, ca.scope)
 	if remark != nil {
-		c.o.Logf("%s at %s: %v", ca.op, c.host, remark)
+		asked.Tell(ctx, "%s at %s: %v", ca.op, c.host, remark)
 	}
 	if token != nil {
 		c.shown.Store(token.Raw(), true)

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"gridbroker/asked"
 	"gridbroker/credential"
 	"gridbroker/plugins"
 )
@@ -50,7 +51,7 @@ func delegate(ctx context.Context, c *client, op string) (string, error) {
 		c.delegation, err = delegateProxy(ctx, c, op, version, "/delegations?action=new")
 	}
 	if err == nil {
-		keep(c, c.delegation)
+		keep(ctx, c, c.delegation)
 	}
 	return c.delegation.ID, err
 }
@@ -186,12 +187,12 @@ func recall(c *client) (d delegation) {
 }
 
 // keep remembers the delegation. Failing to only costs a new one next time.
-func keep(c *client, d delegation) {
+func keep(ctx context.Context, c *client, d delegation) {
 	if c.o.StateDir == "" {
 		return
 	}
 	if err := replace(file(c, delegations), d); err != nil {
-		c.o.Logf("keep the delegation at %s: %v", c.host, err)
+		asked.Tell(ctx, "keep the delegation at %s: %v", c.host, err)
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"gridbroker/asked"
 )
 
 // A list makes A-REX read the files of every job of ours that it remembers, long
@@ -39,7 +41,7 @@ func (c looker) states(ctx context.Context, ids []string) (map[string]string, er
 	}
 	live, jobs, err := c.live(ctx, setOf(ids))
 	if err == nil && (jobs > worthOne*len(ids) || kept.Jobs > 0) {
-		c.keepListing(kept, jobs)
+		c.keepListing(ctx, kept, jobs)
 	}
 	return live, err
 }
@@ -82,14 +84,14 @@ func (c looker) listed() (l listLength) {
 
 // keepListing remembers the length, on disk where it is not about the same as the
 // one that is known. Failing to only costs the longer way next time.
-func (c looker) keepListing(was listLength, jobs int) {
+func (c looker) keepListing(ctx context.Context, was listLength, jobs int) {
 	l := listLength{Jobs: jobs, Seen: c.o.Now()}
 	c.listing.Store(&l)
 	if c.o.StateDir == "" || 2*jobs > was.Jobs && jobs < 2*was.Jobs {
 		return
 	}
 	if err := replace(file(c.client, listings), l); err != nil {
-		c.o.Logf("keep the number of jobs at %s: %v", c.host, err)
+		asked.Tell(ctx, "keep the number of jobs at %s: %v", c.host, err)
 	}
 }
 

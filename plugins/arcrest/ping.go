@@ -120,7 +120,7 @@ func renewOne(ctx context.Context, c *client, id string) error {
 	defer release()
 	if kept := recall(c); kept.ID == d.ID || c.delegation.ID == d.ID {
 		c.delegation = d
-		keep(c, d)
+		keep(ctx, c, d)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"gridbroker/asked"
 	"gridbroker/glue"
 	"gridbroker/jdl"
 	"gridbroker/plugins"
@@ -68,13 +69,13 @@ func bulk(t *testing.T, b *Backend, url string) {
 	}
 	reqs[50].Resource = &glue.Resource{Queue: "no-such-queue"}
 	var posts atomic.Int32
-	b.o.Logf = func(_ string, args ...any) {
-		if args[0] == http.MethodPost && strings.Contains(fmt.Sprint(args[1]), "jobs?action=new") {
+	ctx := asked.Telling(t.Context(), func(what string) {
+		if strings.HasPrefix(what, http.MethodPost) && strings.Contains(what, "jobs?action=new") {
 			posts.Add(1)
 		}
-	}
+	})
 	var hs []plugins.Handle
-	for i, r := range b.Submit(t.Context(), at(url, reqs...), nil) {
+	for i, r := range b.Submit(ctx, at(url, reqs...), nil) {
 		switch {
 		case i == 50 && (r.Err == nil || kindOf(t, r.Err) != plugins.Refused || !strings.Contains(r.Err.Error(), "no-such-queue")):
 			t.Errorf("job for an unknown queue: %+v", r)

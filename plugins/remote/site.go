@@ -10,7 +10,9 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"time"
 
+	"gridbroker/asked"
 	"gridbroker/plugins"
 )
 
@@ -110,7 +112,18 @@ func (s *Site) Runner(ctx context.Context, in io.Reader, out io.Writer, verb str
 	if in != nil {
 		text = io.MultiReader(text, in)
 	}
-	return s.Machine.Run(ctx, argv, text, out)
+	began := time.Now()
+	err := s.Machine.Run(ctx, argv, text, out)
+	asked.Tell(ctx, "at %s %s: %s (%v)", plugins.Redacted(s.URL), strings.Join(append([]string{verb}, args...), " "), ended(err), time.Since(began).Round(time.Millisecond))
+	return err
+}
+
+// ended tells what came of a command.
+func ended(err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	return "done"
 }
 
 // ready makes sure that the directory of our jobs is the user's alone before
