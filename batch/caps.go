@@ -2,6 +2,7 @@ package batch
 
 import (
 	"cmp"
+	"encoding/binary"
 	"slices"
 	"time"
 )
@@ -32,11 +33,20 @@ type Take struct {
 
 // caps are those of a machine, by number.
 type caps struct {
+	margin
 	of      map[string]int32 // numbers by names; never changed, as copies of the machine share it
-	left    []int64
-	all     []int64 // what jobs may ever have
+	all     []int64          // what jobs may ever have
 	planned []bool
-	later   []more // in order of time
+	later   []more   // in order of time
+	kinds   [][]take // what jobs have of them, by kind of job; the first is nothing. Copies of the machine share it: it only grows
+}
+
+// margin is what is left of caps, and which kinds of jobs that lets start, and lets have places in the future: both are worked out
+// when they are asked for the first time since it changed, so that jobs are passed over by kind.
+type margin struct {
+	left    []int64
+	letting []bool
+	giving  []bool
 }
 
 type more struct {
@@ -53,7 +63,7 @@ type take struct {
 
 // caps sets up what jobs may have.
 func (s *State) caps() (c caps) {
-	c.of = make(map[string]int32, len(s.Caps))
+	c.of, c.kinds = make(map[string]int32, len(s.Caps)), make([][]take, 1)
 	for i := range s.Caps {
 		most := int64(s.Caps[i].Most)
 		if _, again := c.of[s.Caps[i].Name]; !again {
@@ -70,14 +80,22 @@ func (s *State) caps() (c caps) {
 	return c
 }
 
-// takes are those of a job that there are caps for.
-func (c *caps) takes(j *Job) (list []take) {
+// takes are those of a job that there are caps for, and the kind of jobs that have the same.
+func (c *caps) takes(j *Job, kinds *numbers[string]) (list []take, kind int32) {
+	var name []byte
 	for _, t := range j.Takes {
 		if i, ok := c.of[t.Cap]; ok && t.Amount > 0 {
 			list = append(list, take{i, int64(t.Amount)})
+			name = binary.AppendUvarint(binary.AppendUvarint(name, uint64(i)), uint64(t.Amount))
 		}
 	}
-	return list
+	if len(list) == 0 {
+		return nil, 0
+	}
+	if kind = int32(kinds.of(string(name))); int(kind) == len(c.kinds) {
+		c.kinds = append(c.kinds, list)
+	}
+	return c.kinds[kind], kind
 }
 
 // beyond names a cap of which a job would have more than all may ever have.
@@ -92,33 +110,59 @@ func (c *caps) beyond(j *Job) (name string, most int64) {
 
 // clone copies them.
 func (c caps) clone() caps {
-	c.left = slices.Clone(c.left)
+	c.margin, c.kinds = c.margin.copy(margin{}), slices.Clip(c.kinds)
 	return c
+}
+
+// copy copies what is left into the memory of an older copy.
+func (r *margin) copy(old margin) margin {
+	return margin{append(old.left[:0], r.left...), old.letting[:0], old.giving[:0]}
+}
+
+// change adds to what is left of something.
+func (r *margin) change(cap int32, by int64) {
+	r.left[cap] += by
+	r.letting, r.giving = r.letting[:0], r.giving[:0]
+}
+
+// lettable tells of each kind of jobs whether lets does, and plannable whether plans does.
+func (c *caps) lettable() []bool {
+	for k := len(c.letting); k < len(c.kinds); k++ {
+		c.letting = append(c.letting, c.lets(c.kinds[k]))
+	}
+	return c.letting
+}
+
+func (c *caps) plannable() []bool {
+	for k := len(c.giving); k < len(c.kinds); k++ {
+		c.giving = append(c.giving, c.plans(c.kinds[k]))
+	}
+	return c.giving
 }
 
 // any tells whether there are any.
 func (c *caps) any() bool { return len(c.left) > 0 }
 
 // lets tells whether there is as much left as a job would have.
-func (c *caps) lets(j *job) bool {
-	return !slices.ContainsFunc(j.takes, func(t take) bool { return c.left[t.cap] < t.amount })
+func (c *caps) lets(takes []take) bool {
+	return !slices.ContainsFunc(takes, func(t take) bool { return c.left[t.cap] < t.amount })
 }
 
 // plans tells whether a job may have a place in the future.
-func (c *caps) plans(j *job) bool {
-	return !slices.ContainsFunc(j.takes, func(t take) bool { return !c.planned[t.cap] && c.left[t.cap] < t.amount })
+func (c *caps) plans(takes []take) bool {
+	return !slices.ContainsFunc(takes, func(t take) bool { return !c.planned[t.cap] && c.left[t.cap] < t.amount })
 }
 
 // begun takes what a job has that starts, ended gives it back.
 func (c *caps) begun(j *job) {
 	for _, t := range j.takes {
-		c.left[t.cap] -= t.amount
+		c.change(t.cap, -t.amount)
 	}
 }
 
 func (c *caps) ended(j *job) {
 	for _, t := range j.takes {
-		c.left[t.cap] += t.amount
+		c.change(t.cap, t.amount)
 	}
 }
 
@@ -133,7 +177,7 @@ func (c *caps) next() int64 {
 // refill takes in what there is more by a time, and tells whether that is anything.
 func (c *caps) refill(now int64) (any bool) {
 	for ; c.next() <= now; c.later = c.later[1:] {
-		c.left[c.later[0].cap] += c.later[0].amount
+		c.change(c.later[0].cap, c.later[0].amount)
 		any = true
 	}
 	return any

@@ -27,6 +27,7 @@ type cluster struct {
 	crowded bool
 	arrays  map[string]int  // see array
 	parts   numbers[string] // of arrays
+	takings numbers[string] // see caps.takes
 	order   numbers[string] // see line
 	ids     map[string]int  // see byID; made when first asked for
 }
@@ -155,9 +156,10 @@ func (c *cluster) task(i int) Task {
 	if j.ArrayLimit > 0 {
 		place = c.array(j)
 	}
+	takes, kind := c.caps.takes(j, &c.takings)
 	t := Task{
 		ID: int64(i), Submit: j.Submitted.Unix(), Limit: c.limit(j), Procs: max(1, j.Procs), User: c.users.of(j.User),
-		Queue: place, Need: c.need(j), line: c.line(j), part: part, array: arrayNumber(&c.parts, j), ages: j.Eligible || c.rules.Slurm.Multifactor.AccrueAlways, standing: c.standings.of(&c.rules, j, &q), takes: c.caps.takes(j),
+		Queue: place, Need: c.need(j), line: c.line(j), part: part, array: arrayNumber(&c.parts, j), ages: j.Eligible || c.rules.Slurm.Multifactor.AccrueAlways, standing: c.standings.of(&c.rules, j, &q), takes: takes, kind: kind,
 	}
 	if least := j.least(t.Limit); c.rules.Name == "slurm" && least < t.Limit {
 		t.Limit, t.Most = least, t.Limit

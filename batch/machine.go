@@ -23,6 +23,7 @@ type Task struct {
 	ages     bool      // its age counts also while it waits for its Begin or for other jobs
 	since    int64     // from when its age counts
 	takes    []take    // what it has of the machine's caps while it runs
+	kind     int32     // of jobs that have the same
 }
 
 // After keeps a job from starting until another has started or ended.

@@ -86,12 +86,22 @@ func BenchmarkNodes(b *testing.B) {
 	})
 	b.Run("slurm/limits", func(b *testing.B) {
 		s := bigState(benchRunning, benchWaiting, benchNodes)
-		ofUsers(&s)
+		ofUsers(&s, func(runs int) int { return runs + 5 })
 		benchmarkForecast(b, batch.Policy{Name: "slurm"}, batch.Estimate{}, s)
 	})
 	b.Run("slurm/limits/slots", func(b *testing.B) {
 		s := bigState(benchRunning, benchWaiting, benchNodes)
-		ofUsers(&s)
+		ofUsers(&s, func(runs int) int { return runs + 5 })
+		benchmarkStateEvents(b, batch.Policy{Name: "slurm"}, s, func(l *batch.Live) { l.Near(6 * time.Hour).Slots(6 * time.Hour) })
+	})
+	b.Run("slurm/scarce", func(b *testing.B) {
+		s := bigState(benchRunning, benchWaiting, benchNodes)
+		ofUsers(&s, func(int) int { return 2 })
+		benchmarkForecast(b, batch.Policy{Name: "slurm"}, batch.Estimate{}, s)
+	})
+	b.Run("slurm/scarce/slots", func(b *testing.B) {
+		s := bigState(benchRunning, benchWaiting, benchNodes)
+		ofUsers(&s, func(int) int { return 2 })
 		benchmarkStateEvents(b, batch.Policy{Name: "slurm"}, s, func(l *batch.Live) { l.Near(6 * time.Hour).Slots(6 * time.Hour) })
 	})
 	b.Run("slurm/early", func(b *testing.B) { benchmarkNodes(b, batch.Policy{Name: "slurm"}, partly{}) })
@@ -100,8 +110,8 @@ func BenchmarkNodes(b *testing.B) {
 	})
 }
 
-// ofUsers limits how many jobs each user may run at once, to a few more than he does.
-func ofUsers(s *batch.State) {
+// ofUsers limits how many jobs each user may run at once, by how many he does.
+func ofUsers(s *batch.State, most func(runs int) int) {
 	runs := map[string]int{}
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
@@ -110,7 +120,7 @@ func ofUsers(s *batch.State) {
 		}
 	}
 	for user, n := range runs {
-		s.Caps = append(s.Caps, batch.Cap{Name: user, Most: n + 5})
+		s.Caps = append(s.Caps, batch.Cap{Name: user, Most: most(n)})
 	}
 	slices.SortFunc(s.Caps, func(a, b batch.Cap) int { return strings.Compare(a.Name, b.Name) })
 }

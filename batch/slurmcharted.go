@@ -67,13 +67,13 @@ func (g ground) charted() {
 func (g ground) mark(id int32, may bool) bool {
 	p, m, t := g.p, g.m, &g.p.chart
 	j := &m.jobs[id]
-	if t.full || !m.caps.plans(j) || !p.tally.tries(&p.Slurm, j) {
+	if t.full || !m.caps.plans(j.takes) || !p.tally.tries(&p.Slurm, j) {
 		return false
 	}
 	t.tried++
 	at, nodes := t.look(j, m.now+t.window+1)
 	switch {
-	case at == m.now && may && !m.caps.lets(j):
+	case at == m.now && may && !m.caps.lets(j.takes):
 	case at == m.now && may:
 		p.take(m, id)
 		j.limit, j.blocks = j.Limit, false

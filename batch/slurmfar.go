@@ -93,7 +93,7 @@ func (w strides) proceed() {
 	}
 	for y := p.yards[0]; y.due.next() <= m.now && y.due.next() < p.until; {
 		id := y.due.pop()
-		if !m.caps.lets(&m.jobs[id]) { // another has taken it in this step
+		if !m.caps.lets(m.jobs[id].takes) { // another has taken it in this step
 			y.lift(m, id)
 			y.places.take(id)
 			continue
@@ -179,10 +179,17 @@ func (w strides) backfill() (begins bool) {
 	p, m := w.p, w.m
 	p.tally.begin(m, &p.Slurm, nil)
 	ahead := 0
-	e, at, ok := p.queue.at(place{})
-	for tried := 0; ok && tried < p.MaxJobTest; e, at, ok = p.queue.at(place{at.b, at.i + 1}) {
+	at := place{}
+	for tried := 0; tried < p.MaxJobTest; at.i++ {
+		if m.caps.any() {
+			at, _ = p.queue.open(at, m.caps.lettable())
+		}
+		e, here, ok := p.queue.at(at)
+		if at = here; !ok {
+			break
+		}
 		j := &m.jobs[e.job]
-		if !m.caps.lets(j) || !p.tally.tries(&p.Slurm, j) {
+		if !p.tally.tries(&p.Slurm, j) {
 			continue
 		}
 		tried++
@@ -205,7 +212,7 @@ func (w strides) heads(line *waiting) (begins bool) {
 	p, m := w.p, w.m
 	for e, at, ok := line.at(place{}); ok; e, at, ok = line.at(place{at.b, at.i + 1}) {
 		j := &m.jobs[e.job]
-		if !m.caps.lets(j) {
+		if !m.caps.lets(j.takes) {
 			continue
 		}
 		if j.planned == never {
@@ -257,7 +264,7 @@ func (w strides) enter(id int32) {
 	if y := w.p.yards[0]; y.loose { // something may have come free
 		y.front = nil
 	}
-	if w.m.caps.lets(&w.m.jobs[id]) {
+	if w.m.caps.lets(w.m.jobs[id].takes) {
 		w.settle(id, w.p.until)
 	}
 }

@@ -86,19 +86,16 @@ func (g ground) from(ripe []ripeJob, retry bool) int {
 // that was tried, and tells whether what jobs share still keeps them from having a place, and it
 // not. So it does where one could start now, beside the places of those ahead at least: but that then counts as tried.
 func (g ground) bars(at place, tried int32) (place, bool) {
-	m, counts := g.m, g.p.tally.counts(&g.p.Slurm)
-	for e, at, ok := g.queue.at(at); ok; e, at, ok = g.queue.at(place{at.b, at.i + 1}) {
-		j := &m.jobs[e.job]
-		plans := m.caps.plans(j)
-		if e.job == tried {
-			return at, plans
-		}
-		if plans && (counts || m.caps.lets(j) || m.plan.earliest(j, m.now, m.now+1) != m.now) {
+	m, counts, kinds := g.m, g.p.tally.counts(&g.p.Slurm), g.m.caps.plannable()
+	end, there := g.queue.find(*m.entry(tried))
+	for at, _ = g.queue.open(at, kinds); at.b < end.b || at.b == end.b && at.i < end.i; at, _ = g.queue.open(place{at.b, at.i + 1}, kinds) {
+		e, _, _ := g.queue.at(at)
+		if j := &m.jobs[e.job]; counts || m.caps.lets(j.takes) || m.plan.earliest(j, m.now, m.now+1) != m.now {
 			return at, false
 		}
 		g.past = e
 	}
-	return at, false
+	return end, there && m.caps.plans(m.jobs[tried].takes)
 }
 
 // there starts a job where it had its place, unless it is not certain that a
@@ -106,7 +103,7 @@ func (g ground) bars(at place, tried int32) (place, bool) {
 func (g ground) there(i int, r ripeJob) bool {
 	p, m, y := g.p, g.m, g.yard
 	j := &m.jobs[r.job]
-	if j.shrinks() || !m.caps.lets(j) || y.offer.matters(m, y.held, i, m.now, r.shares) || r.at < m.now && !y.offer.late(m, y.held, i, r.shares) {
+	if j.shrinks() || !m.caps.lets(j.takes) || y.offer.matters(m, y.held, i, m.now, r.shares) || r.at < m.now && !y.offer.late(m, y.held, i, r.shares) {
 		return false
 	}
 	p.take(m, r.job)

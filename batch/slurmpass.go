@@ -274,8 +274,10 @@ func (p *slurm) heads(m *Machine) {
 	at, past := make([]place, len(p.lines)), 0
 	for line := foremost(p.lines, at); line >= 0; line = foremost(p.lines, at) {
 		e, here, _ := p.lines[line].at(at[line])
-		if at[line] = here; !m.caps.lets(&m.jobs[e.job]) {
-			at[line].i++ // it keeps nobody waiting
+		if at[line] = here; !m.caps.lets(m.jobs[e.job].takes) {
+			if at[line].i++; p.Preemption.Type == "" { // it keeps nobody waiting; nor do others, but that one gives way to them before it is their turn
+				at[line], _ = p.lines[line].open(at[line], m.caps.lettable())
+			}
 			continue
 		}
 		if p.head(m, e.job) {

@@ -241,7 +241,7 @@ func (y preemptor) claim() {
 	var list []int32
 	(sorter{p, m}).untangle()
 	p.queue.each(func(e *entry) {
-		if j := &m.jobs[e.job]; j.awaits == m.now && m.caps.lets(j) {
+		if j := &m.jobs[e.job]; j.awaits == m.now && m.caps.lets(j.takes) {
 			list = append(list, e.job)
 		}
 	})

@@ -40,7 +40,7 @@ func (g ground) pass() {
 	y.opened, y.early = y.opened[:0], y.early[:0]
 	g.bound()
 	g.reach(true, never, never)
-	y.left = append(y.left[:0], m.caps.left...)
+	y.left = m.caps.copy(y.left)
 }
 
 // bound notes which jobs the pass tries, and lets go of the places of others.
@@ -108,7 +108,11 @@ func (g ground) reach(lazy bool, longest int64, most int64) {
 	if lazy = lazy && p.lazy(m); lazy {
 		g.list(at, g.left(), longest)
 	}
-	for ; g.left() > 0; most-- {
+	for n := 0; g.left() > 0; most-- {
+		if m.caps.any() {
+			next, passed := y.queue.open(at, m.caps.plannable())
+			at, y.asked = next, y.asked+passed
+		}
 		e, here, ok := y.queue.at(at)
 		if !ok || e.after(&y.upto) {
 			return
@@ -117,18 +121,20 @@ func (g ground) reach(lazy bool, longest int64, most int64) {
 			y.pending = true
 			return
 		}
-		if lazy && y.asked%looks == 0 && y.idle(m) {
+		if lazy && n%looks == 0 && y.idle(m) {
 			y.postpone(m.plan.(*nodePlan))
 			return
 		}
 		y.asked++
+		n++
 		held := len(y.held)
 		started := g.try(e.job)
 		if at = here; !started {
 			at.i++
 		}
-		if lazy && (started || len(y.held) == held && m.caps.plans(&m.jobs[e.job])) {
+		if lazy && (started || len(y.held) == held && m.caps.plans(m.jobs[e.job].takes)) {
 			g.more(at, longest) // one more is tried
+			n = 0
 		}
 		if p.MaxJobStart > 0 && p.tally.started >= p.MaxJobStart {
 			p.dirty = true // the next pass goes on
@@ -176,14 +182,14 @@ const roughPlaces = 100
 func (g ground) try(id int32) bool {
 	p, m, y := g.p, g.m, g.yard
 	j := &m.jobs[id]
-	if !m.caps.plans(j) {
+	if !m.caps.plans(j.takes) {
 		return false
 	}
 	if !p.tally.tries(&p.Slurm, j) {
 		p.refused = true
 		return false
 	}
-	if p.Preemption.Type != "" && m.caps.lets(j) && m.plan.earliest(j, m.now, m.now+1) != m.now && (preemptor{p, m}).start(id) {
+	if p.Preemption.Type != "" && m.caps.lets(j.takes) && m.plan.earliest(j, m.now, m.now+1) != m.now && (preemptor{p, m}).start(id) {
 		p.tally.started++
 		return true
 	}
@@ -192,7 +198,7 @@ func (g ground) try(id int32) bool {
 	} else if n, byNode := m.plan.(*nodePlan); (!byNode || n.clearings.admit(n, j)) && m.plan.earliest(j, m.now, m.now+1) == m.now {
 		j.planned = m.now
 	}
-	if j.planned == p.last && !m.caps.lets(j) {
+	if j.planned == p.last && !m.caps.lets(j.takes) {
 		j.planned, y.past = never, *m.entry(id)
 		y.stale = y.stale || p.tally.counting // it counts as tried, and is not held
 		return false

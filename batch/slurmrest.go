@@ -18,7 +18,7 @@ type rest struct {
 	may     []hope  // those that may start now, and some that may not, in order
 	asked   int     // so many jobs have been tried since these were listed
 	past    entry   // the last job of which it is sure that the pass passes over it
-	left    []int64 // what jobs could still have of what they share after the pass
+	left    margin  // what jobs could still have of what they share after the pass
 	early   []job   // what has come free since the pass, which had reckoned with it: jobs that ended early, and see remains
 }
 
@@ -39,7 +39,7 @@ func parts(p *slurm, m *Machine) bool { return !m.caps.any() && p.lazy(m) }
 func (r *rest) clone(old rest) rest {
 	c := *r
 	c.may, c.free, c.early = old.may, append(old.free[:0], r.free...), append(old.early[:0], r.early...)
-	c.left = append(old.left[:0], r.left...)
+	c.left = r.left.copy(old.left)
 	return c
 }
 
@@ -75,17 +75,20 @@ func (g ground) list(at place, most int, longest int64) {
 // let is list where jobs share what they have: who may not have a place is passed over, and
 // does not count.
 func (y *yard) let(m *Machine, at place, most int, procs int32, longest int64) {
-	nth := int32(0)
-	for e, at, ok := y.queue.at(at); ok && most > 0 && !e.after(&y.upto); e, at, ok = y.queue.at(place{at.b, at.i + 1}) {
-		if m.caps.plans(&m.jobs[e.job]) {
-			if most--; e.limit <= longest && e.procs <= procs {
-				y.may = append(y.may, hope{e.job, nth})
-			}
-			if most == 0 {
-				y.upto = e
-			}
+	kinds := m.caps.plannable()
+	for nth := int32(0); most > 0; nth++ {
+		next, passed := y.queue.open(at, kinds)
+		e, here, ok := y.queue.at(next)
+		if !ok || e.after(&y.upto) {
+			return
 		}
-		nth++
+		nth += int32(passed)
+		if most--; e.limit <= longest && e.procs <= procs {
+			y.may = append(y.may, hope{e.job, nth})
+		}
+		if at = (place{here.b, here.i + 1}); most == 0 {
+			y.upto = e
+		}
 	}
 }
 
@@ -225,7 +228,7 @@ func (g ground) ended(id int32) {
 // started or ended that has what others want as well.
 func (g ground) before(do func()) {
 	m, y := g.m, g.yard
-	m.caps.left, y.left = y.left, m.caps.left
+	m.caps.margin, y.left = y.left, m.caps.margin
 	for i := range y.early {
 		if j := &y.early[i]; m.now < j.start+j.limit {
 			hold(m.plan, j, m.now, j.shares, j.start+j.limit-m.now)
@@ -237,7 +240,7 @@ func (g ground) before(do func()) {
 			m.plan.vacate(j, m.now, j.start+j.limit)
 		}
 	}
-	m.caps.left, y.left = y.left, m.caps.left
+	m.caps.margin, y.left = y.left, m.caps.margin
 	if !y.pending {
 		y.early = y.early[:0]
 	}

@@ -33,7 +33,7 @@ type job struct {
 }
 
 func (j *job) entry(id int32) entry {
-	return entry{key: j.key, seq: j.seq, limit: j.limit, procs: j.procs, job: id}
+	return entry{key: j.key, seq: j.seq, limit: j.limit, procs: j.procs, job: id, kind: j.kind}
 }
 
 // table is the jobs of a machine, each at a place that stays its own.

@@ -27,6 +27,7 @@ type entry struct {
 	limit int64
 	procs int32
 	job   int32
+	kind  int32 // of what it has that jobs share
 }
 
 func (e entry) compare(f entry) int {
@@ -137,6 +138,21 @@ func (w *waiting) at(p place) (entry, place, bool) {
 		return entry{}, p, false
 	}
 	return w.blocks[p.b].jobs[p.i], p, true
+}
+
+// open passes over the jobs from a place on whose kind is not open, and tells how many these are.
+func (w *waiting) open(p place, kinds []bool) (place, int) {
+	passed := 0
+	for ; p.b < len(w.blocks); p = (place{p.b + 1, 0}) {
+		jobs := w.blocks[p.b].jobs[min(p.i, len(w.blocks[p.b].jobs)):]
+		for i := range jobs {
+			if kinds[jobs[i].kind] {
+				return place{p.b, p.i + i}, passed + i
+			}
+		}
+		passed += len(jobs)
+	}
+	return p, passed
 }
 
 // window says that up to procs processors are free from now for span seconds.
