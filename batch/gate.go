@@ -122,12 +122,16 @@ func (g *gates) started(now, id int64) { g.follow(g.start, now, id) }
 func (g *gates) ended(now, id int64)   { g.follow(g.end, now, id) }
 
 // lapsed lets those in that waited for one to start or to end that is too late for its
-// deadline: Slurm cancels it. Who waits for its success does so for ever.
+// deadline: Slurm cancels it.
 func (g *gates) lapsed(now int64, j *job) {
-	id := j.ID
-	if j.Latest == 0 || now <= j.Latest {
-		return
+	if j.Latest > 0 && now > j.Latest {
+		g.failed(now, j.ID)
+		g.started(now, j.ID)
 	}
+}
+
+// failed lets those in that waited for one to end that has been cancelled. Who waits for its success does so for ever.
+func (g *gates) failed(now, id int64) {
 	var well []gated
 	for _, w := range g.end[id] {
 		if w.well {
@@ -136,7 +140,6 @@ func (g *gates) lapsed(now int64, j *job) {
 			g.later.push(due{now + w.delay, w.seq, w.job})
 		}
 	}
-	g.started(now, id)
 	if delete(g.end, id); len(well) > 0 {
 		g.end[id] = well
 	}

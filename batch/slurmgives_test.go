@@ -171,7 +171,7 @@ func (r *slowRunner) evict(seq int64) {
 	id := r.ids[seq]
 	delete(r.leaving, seq)
 	if _, mode, _ := r.stands(seq); mode == PreemptCancel {
-		r.ended[id] = r.now
+		r.lapsed[id] = r.now // nobody need wait for more than its end
 		r.rouse(id, false)
 		return
 	}
@@ -306,6 +306,21 @@ func TestSlurmGivesWayEnds(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestSlurmGivesWayCancels: who waits for the end of a job that gives way for good comes then, who waits for its success never does.
+func TestSlurmGivesWayCancels(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	s := State{Now: now, Nodes: []Node{{Name: "n", CPUs: 1, Up: true}}, Queues: []Queue{{Name: "low", PreemptMode: PreemptCancel}, {Name: "high", Priority: 1}}, Jobs: []Job{
+		{ID: "1", Queue: "low", Procs: 1, Started: now.Add(-time.Hour), Requested: 9 * time.Hour, Placed: []Placement{{"n", 1}}}, {ID: "2", Queue: "high", Procs: 1, Submitted: now, Requested: time.Hour},
+		{ID: "3", Queue: "low", Procs: 1, Submitted: now, Requested: time.Hour, After: []Dependency{{ID: "1", On: OnSuccess}}},
+		{ID: "4", Queue: "low", Procs: 1, Submitted: now, Requested: time.Hour, After: []Dependency{{ID: "1", On: OnEnd}}},
+	}}
+	f := Forecaster{Policy: Policy{Name: "slurm", Slurm: Slurm{Preemption: Preemption{Type: "partition_prio"}}}}
+	out, err := f.Forecast(s)
+	if err != nil || len(out.Jobs) != 2 || out.Jobs[0].ID != "2" || out.Jobs[1].ID != "4" || out.Jobs[1].Start.Sub(now) != time.Hour || len(out.Refused) != 1 || out.Refused[0].ID != "3" {
+		t.Errorf("%+v, %v", out, err)
 	}
 }
 

@@ -261,7 +261,7 @@ func (y preemptor) evict(id int32) {
 	p.exempted = min(p.exempted, m.now+1) // what is left of its nodes is for others
 	m.evicted = append(m.evicted, eviction{int(j.ID), j.seq, m.now, j.standing.mode, m.begun, id})
 	if j.standing.mode == PreemptCancel {
-		m.gates.ended(m.now, j.ID)
+		m.gates.failed(m.now, j.ID)
 		m.drop(id)
 		return
 	}
