@@ -225,6 +225,22 @@ func TestSlurmCapsGiveWay(t *testing.T) {
 	}
 }
 
+// TestSlurmCapsInTurn: who is behind one that has another give way, and wants what that had, has it when it is his turn; who was
+// before him was passed by.
+func TestSlurmCapsInTurn(t *testing.T) {
+	now := time.Unix(1_000_000, 0).UTC()
+	s := State{Now: now, Nodes: []Node{{Name: "n", CPUs: 1, Up: true, Queues: []string{"low", "b"}}, {Name: "m", CPUs: 1, Up: true, Queues: []string{"a"}}}, Caps: []Cap{{Name: "l", Most: 1}},
+		Queues: []Queue{{Name: "low", PreemptMode: PreemptRequeue}, {Name: "a", Priority: 1}, {Name: "b", Priority: 1}},
+		Jobs: []Job{{ID: "r", Queue: "low", Procs: 1, Requested: time.Hour, Submitted: now, Started: now.Add(-time.Minute), Placed: []Placement{{"n", 1}}, Takes: []Take{{"l", 1}}},
+			{ID: "first", Queue: "a", Priority: 3, Procs: 1, Requested: time.Hour, Submitted: now, Takes: []Take{{"l", 1}}}, {ID: "over", Queue: "b", Priority: 2, Procs: 1, Requested: time.Hour, Submitted: now},
+			{ID: "then", Queue: "a", Priority: 1, Procs: 1, Requested: time.Hour, Submitted: now, Takes: []Take{{"l", 1}}}}}
+	f := Forecaster{Policy: Policy{Name: "slurm", Slurm: Slurm{Preemption: Preemption{Type: "partition_prio"}}}}
+	out, err := f.Forecast(s)
+	if err != nil || len(out.Jobs) != 3 || out.Jobs[0].ID != "over" || out.Jobs[1].ID != "then" || !out.Jobs[1].Start.Equal(now) {
+		t.Errorf("%+v, %v", out, err)
+	}
+}
+
 // TestSlurmCapsLet: a job that a limit let start where it had no place is reckoned with by the one behind it, whose place goes to
 // the node that has become the least to hold it.
 func TestSlurmCapsLet(t *testing.T) {
