@@ -53,3 +53,11 @@ func ranToItsEnd(reason string) bool {
 	code, words, ok := strings.Cut(rest, ") ")
 	return ok && code != "-1" && code != "271" && (strings.HasPrefix(words, "Job finished") || strings.HasPrefix(words, "Job failed"))
 }
+
+// saysCodeAlone tells the reason of a job that ran to its end which has nothing
+// in it but the exit code, and reads as if the site had failed.
+func saysCodeAlone(reason string) bool {
+	_, words, _ := strings.Cut(reason, "LRMS error: (")
+	_, words, _ = strings.Cut(words, ") ")
+	return strings.HasPrefix(words, "Job finished with wrong exit code") && !strings.Contains(words, ";")
+}

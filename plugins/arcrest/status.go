@@ -172,13 +172,17 @@ func (a *activity) fill(st *plugins.Status) {
 	settle(st)
 }
 
-// settle makes a job that failed by its exit code alone a finished one, and
-// one that failed because we cancelled it a cancelled one.
+// settle makes a job that failed by its exit code alone a finished one, of
+// which nothing is to be said but that code, and one that failed because we
+// cancelled it a cancelled one.
 func settle(st *plugins.Status) {
 	switch {
 	case st.State != plugins.Failed:
 	case st.ExitCode.OK && ranToItsEnd(st.Reason):
 		st.State = plugins.Done
+		if saysCodeAlone(st.Reason) {
+			st.Reason = ""
+		}
 	case strings.Contains(st.Reason, "canceled by external request"):
 		st.State = plugins.Cancelled
 	}
