@@ -23,6 +23,9 @@ func findingOf(d *deps, endpoint string, err error) *credential.Finding {
 	if !ok || e.Kind != plugins.Credential || errors.Is(err, plugins.ErrNoRight) || set == nil {
 		return nil
 	}
+	if saysWhatHelps(err) {
+		return &credential.Finding{ID: "credential.absent", Severity: credential.Problem, Subject: endpoint, What: e.Said, Mend: e.Hint}
+	}
 	f := &credential.Finding{ID: "credential.absent", Severity: credential.Problem, Subject: endpoint, What: "there is nothing to be let in with", Mend: "grid auth proxy, or grid auth login"}
 	switch {
 	case set.X509 != nil:
@@ -66,7 +69,17 @@ func (p *pointed) Error() string {
 	if _, told := errors.AsType[*credential.Finding](p.error); told {
 		return text
 	}
+	if saysWhatHelps(p.error) {
+		return text
+	}
 	return fmt.Sprintf("%s; %s [%s], mend: %s", text, p.finding.What, p.finding.ID, p.finding.Mend)
+}
+
+// saysWhatHelps is whether a back-end's error tells what to do, as it does where no certificate or token was to be shown: of keys
+// for SSH, say.
+func saysWhatHelps(err error) bool {
+	e, ok := errors.AsType[*plugins.Error](err)
+	return ok && e.Hint != ""
 }
 
 func (p *pointed) Unwrap() []error { return []error{p.error, p.finding} }

@@ -189,7 +189,7 @@ func sourceError(o infosys.Outcome) passage {
 
 // sourceHint says what to do about a source's error, where that is known.
 func sourceHint(d *deps, o infosys.Outcome) string {
-	if f := sourceFinding(d, o); f != nil {
+	if f := sourceFinding(d, o); f != nil && !saysWhatHelps(o.Err) {
 		return fmt.Sprintf("; %s [%s], mend: %s", f.What, f.ID, f.Mend)
 	}
 	if e, ok := errors.AsType[*infosys.HTTPError](o.Err); ok && e.Unauthorised() {

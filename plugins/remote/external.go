@@ -107,11 +107,11 @@ func (m *external) explain(said string, err error) error {
 	if said = withoutFrame(said); said == "" {
 		return err
 	}
-	kind := plugins.Unavailable
+	kind, hint := plugins.Unavailable, ""
 	if strings.Contains(said, "Permission denied") {
-		kind = plugins.Credential
+		kind, hint = plugins.Credential, keyHint
 	}
-	return &plugins.Error{Kind: kind, Op: "ssh", Endpoint: m.t.Host, Said: said, Err: err}
+	return &plugins.Error{Kind: kind, Op: "ssh", Endpoint: m.t.Host, Said: said, Err: err, Hint: hint}
 }
 
 // withoutFrame takes off the frame that ssh draws around its warnings, and

@@ -117,6 +117,9 @@ func (g *greeting) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// keyHint is what to do where a server takes no key.
+const keyHint = "is the public key in authorized_keys there?"
+
 func (m *shell) explain(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("ssh to %s: %w", m.conf.address(), ctx.Err())
@@ -126,7 +129,7 @@ func (m *shell) explain(ctx context.Context, err error) error {
 	}
 	if authFailed(err) {
 		return &plugins.Error{Kind: plugins.Credential, Op: "connect", Endpoint: m.conf.address(), Err: err,
-			Said: "the server accepts none of the keys for user " + m.conf.user, Hint: "is the public key in authorized_keys there?"}
+			Said: "the server accepts none of the keys for user " + m.conf.user, Hint: keyHint}
 	}
 	return err
 }
