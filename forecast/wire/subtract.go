@@ -59,58 +59,54 @@ const (
 // cutAll takes bookings out of the slots of their node. Where these are too many for that nothing is left of them:
 // slots that overlap at the ends of bookings are cut by each, and grow with the product of their numbers.
 func cutAll(slots []Slot, busy []Use) []Slot {
-	looked := 0
+	looked, room := 0, make([]Slot, 0, len(slots)+2*len(busy))
 	for _, u := range busy {
 		if looked += len(slots); looked > maxCut || len(slots) > maxPieces {
 			return nil
 		}
-		slots = u.cut(slots)
+		slots, room = u.cut(room[:0], slots), slots
 	}
 	return slots
 }
 
-// cut takes one booking out of the slots of its node, out of its own slot first.
-func (u Use) cut(slots []Slot) []Slot {
-	slices.SortStableFunc(slots, func(a, b Slot) int {
-		switch own, other := a.ID == u.Slot, b.ID == u.Slot; {
-		case own == other:
-			return 0
-		case own:
-			return -1
-		}
-		return 1
-	})
-	var list []Slot
+// cut takes one booking out of the slots of its node, out of its own slot first, and adds what is left to a list.
+func (u Use) cut(list, slots []Slot) []Slot {
 	left := u.CPUs
-	for _, v := range slots {
-		end := v.To
-		if end == 0 {
-			end = math.MaxInt64
+	for _, own := range [...]bool{true, false} {
+		for i := range slots {
+			v := &slots[i]
+			if (v.ID == u.Slot) != own {
+				continue
+			}
+			end := v.To
+			if end == 0 {
+				end = math.MaxInt64
+			}
+			if left <= 0 || v.From >= u.To || end <= u.From {
+				list = append(list, *v)
+				continue
+			}
+			n := min(left, v.CPUs)
+			if v.From <= u.From && end >= u.To {
+				left -= n
+			}
+			list = v.pieces(list, end, u, n)
 		}
-		if left <= 0 || v.From >= u.To || end <= u.From {
-			list = append(list, v)
-			continue
-		}
-		n := min(left, v.CPUs)
-		if v.From <= u.From && end >= u.To {
-			left -= n
-		}
-		list = append(list, pieces(v, end, u, n)...)
 	}
 	return list
 }
 
-// pieces is what is left of a slot of which n processors are taken for a time.
-func pieces(v Slot, end int64, u Use, n int32) (list []Slot) {
-	if beside := v; beside.CPUs > n {
+// pieces adds to a list what is left of a slot of which n processors are taken for a time.
+func (s *Slot) pieces(list []Slot, end int64, u Use, n int32) []Slot {
+	if beside := *s; beside.CPUs > n {
 		beside.CPUs -= n
 		list = append(list, beside)
 	}
-	if before := v; v.From < u.From {
+	if before := *s; s.From < u.From {
 		before.CPUs, before.To = n, u.From
 		list = append(list, before)
 	}
-	if after := v; end > u.To {
+	if after := *s; end > u.To {
 		after.CPUs, after.From = n, u.To
 		list = append(list, after)
 	}
