@@ -203,7 +203,7 @@ type Forecaster interface {
 	Forecast(ctx context.Context, job *jdl.Job, rs []*glue.Resource) (map[string]rank.Forecast, error)
 }
 
-// QueueReader reads the nodes and jobs of an LRMS.
+// QueueReader reads the nodes and jobs of an LRMS. One that can tell at no cost that nothing is new marks what it reads (batch.State.Mark).
 type QueueReader interface {
 	Queue(ctx context.Context) (batch.State, error)
 }
