@@ -1,5 +1,7 @@
 package foreign
 
+import "bytes"
+
 // Values is how many values a JSON text holds: each takes up to a hundred times the bytes in
 // memory that it has in the text, so that they are counted before any of it is taken in.
 type Values struct {
@@ -59,4 +61,13 @@ func closing(text []byte, i int) int {
 		}
 	}
 	return i
+}
+
+// SignsOfTOML counts the signs of a text of TOML with which a line, a key, a table, a list or an element of one may begin or
+// end, wherever they stand: each may take three hundred bytes in memory.
+func SignsOfTOML(text []byte) (n int) {
+	for _, sign := range []string{"\n", "=", ".", ",", "[", "{"} {
+		n += bytes.Count(text, []byte(sign))
+	}
+	return n
 }

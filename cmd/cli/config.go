@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -129,9 +128,11 @@ func loadConfig(d *deps) (config, error) {
 		return c, usageError(err)
 	}
 	c.text, c.path = text, path
-	dec := toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields()
-	if err := withoutTables(d, dec.Decode(&c)); err != nil {
-		return c, usageError(configError(path, text, err, c))
+	if err := (known{reflect.TypeOf(c), ofBackend(d), c}).check(path, text); err != nil {
+		return c, usageError(err)
+	}
+	if err := toml.Unmarshal(text, &c); err != nil {
+		return c, usageError(configError(path, text, err))
 	}
 	if err := c.check(); err != nil {
 		return c, usageError(fmt.Errorf("%s: %w", path, err))
@@ -162,35 +163,22 @@ func (c config) check() error {
 	return nil
 }
 
-// withoutTables takes the settings of back-ends from those that are not known:
-// they read their tables themselves.
-func withoutTables(d *deps, err error) error {
-	e, ok := errors.AsType[*toml.StrictMissingError](err)
-	if !ok {
-		return err
+// ofBackend tells which tables are a back-end's, which reads them itself.
+func ofBackend(d *deps) func(table string) bool {
+	return func(table string) bool {
+		return slices.ContainsFunc(d.env.Backends, func(b plugins.Backend) bool { return b.Table != "" && b.Table == table })
 	}
-	e.Errors = slices.DeleteFunc(e.Errors, func(mistake toml.DecodeError) bool {
-		return slices.ContainsFunc(d.env.Backends, func(b plugins.Backend) bool { return b.Table != "" && b.Table == mistake.Key()[0] })
-	})
-	if len(e.Errors) == 0 {
-		return nil
-	}
-	return e
 }
 
 // settings decodes one table of the file into a pointer.
 func (c config) settings(table string, into any) error {
 	field := reflect.StructField{Name: "Table", Type: reflect.TypeOf(into).Elem(), Tag: reflect.StructTag(fmt.Sprintf("toml:%q", table))}
 	whole := reflect.New(reflect.StructOf([]reflect.StructField{field}))
-	err := toml.NewDecoder(bytes.NewReader(c.text)).DisallowUnknownFields().Decode(whole.Interface())
-	if e, ok := errors.AsType[*toml.StrictMissingError](err); ok {
-		e.Errors = slices.DeleteFunc(e.Errors, func(d toml.DecodeError) bool { return d.Key()[0] != table })
-		if len(e.Errors) == 0 {
-			err = nil
-		}
+	if err := (known{whole.Type().Elem(), func(name string) bool { return name != table }, c}).check(c.path, c.text); err != nil {
+		return err
 	}
-	if err != nil {
-		return configError(c.path, c.text, err, c)
+	if err := toml.Unmarshal(c.text, whole.Interface()); err != nil {
+		return configError(c.path, c.text, err)
 	}
 	reflect.ValueOf(into).Elem().Set(whole.Elem().Field(0))
 	return nil
@@ -213,12 +201,8 @@ func noSetting(key []string, settings any) string {
 	return said
 }
 
-// configError names file, line and column in its text; settings is the struct that it was read into.
-func configError(path string, text []byte, err error, settings any) error {
-	if e, ok := errors.AsType[*toml.StrictMissingError](err); ok && len(e.Errors) > 0 {
-		line, col := e.Errors[0].Position()
-		return &settingError{fmt.Sprintf("%s:%d:%d", path, line, col), noSetting(e.Errors[0].Key(), settings)}
-	}
+// configError names file, line and column in its text.
+func configError(path string, text []byte, err error) error {
 	if e, ok := errors.AsType[*toml.DecodeError](err); ok {
 		line, col := e.Position()
 		return &settingError{fmt.Sprintf("%s:%d:%d", path, line, col), tomlMistake(strings.TrimPrefix(e.Error(), "toml: "))}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -11,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"time"
 
@@ -98,8 +98,11 @@ func loadSchedulerConfig(d *deps, file string) (schedulerConfig, error) {
 	if err = cmp.Or(err, tooMany(path, text, mostOfScheduler)); err != nil {
 		return c, usageError(err)
 	}
-	if err := toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields().Decode(&c); err != nil {
-		return c, usageError(configError(path, text, err, c))
+	if err := (known{reflect.TypeOf(c), func(string) bool { return false }, c}).check(path, text); err != nil {
+		return c, usageError(err)
+	}
+	if err := toml.Unmarshal(text, &c); err != nil {
+		return c, usageError(configError(path, text, err))
 	}
 	c.path, c.places = path, readPlaces(text)
 	if err := c.check(d.env.Backends); err != nil {

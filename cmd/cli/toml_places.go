@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
 
 	"github.com/pelletier/go-toml/v2/unstable"
+
+	"gridbroker/foreign"
 )
 
 // tomlPlaces tells where the keys of a TOML text stand, as "LINE:COLUMN". A key is named by
@@ -12,20 +15,26 @@ import (
 // "cluster.1.name".
 type tomlPlaces map[string]string
 
-// How many tables and keys a configuration may have, a user's and a scheduler's: where one is not known the reader
-// of TOML goes through the whole text, for each.
+// How many tables and keys a configuration may have, a user's and a scheduler's: the time that it takes to read it goes by them.
 const (
 	mostOfUser      = 5_000
 	mostOfScheduler = 20_000 // it lists clusters
 )
 
+// signsOfSetting is how many signs of TOML a table or a setting may have on the average, comments included.
+const signsOfSetting = 20
+
 // tooMany is an error about a text of more settings than one configuration has.
 func tooMany(path string, text []byte, most int) error {
+	many := &settingError{path, fmt.Sprintf("more than %d tables and settings: this is hardly the right file", most)}
+	if foreign.SignsOfTOML(text) > most*signsOfSetting {
+		return many
+	}
 	p := &unstable.Parser{}
 	p.Reset(text)
 	for n := 0; p.NextExpression(); n++ {
 		if n == most {
-			return &settingError{path, fmt.Sprintf("more than %d tables and settings: this is hardly the right file", most)}
+			return many
 		}
 	}
 	return nil
@@ -35,20 +44,21 @@ func tooMany(path string, text []byte, most int) error {
 // read has none.
 func readPlaces(text []byte) tomlPlaces {
 	places, lists, table := tomlPlaces{}, map[string]int{}, ""
+	at := lines{text: text, line: 1}
 	p := &unstable.Parser{}
 	p.Reset(text)
 	for p.NextExpression() {
 		switch e := p.Expression(); e.Kind {
 		case unstable.Table:
 			table = keyPath("", e)
-			places.note(p, table, e)
+			places.note(&at, table, e)
 		case unstable.ArrayTable:
 			list := keyPath("", e)
 			table = list + "." + strconv.Itoa(lists[list])
 			lists[list]++
-			places.note(p, table, e)
+			places.note(&at, table, e)
 		case unstable.KeyValue:
-			places.note(p, keyPath(table, e), e)
+			places.note(&at, keyPath(table, e), e)
 		}
 	}
 	return places
@@ -66,13 +76,31 @@ func keyPath(table string, e *unstable.Node) string {
 }
 
 // note keeps where a key begins: the first, where it is there twice.
-func (t tomlPlaces) note(p *unstable.Parser, path string, e *unstable.Node) {
+func (t tomlPlaces) note(at *lines, path string, e *unstable.Node) {
 	key := e.Key()
 	if !key.Next() || t[path] != "" {
 		return
 	}
-	at := p.Shape(key.Node().Raw).Start
-	t[path] = fmt.Sprintf("%d:%d", at.Line, at.Column)
+	t[path] = at.place(int(key.Node().Raw.Offset))
+}
+
+// lines counts lines up to places of a text that come one after the other: each is a step from the one before, not from
+// the beginning.
+type lines struct {
+	text        []byte
+	line        int // in which the last place was
+	from, begun int // where that was, and where its line begins
+}
+
+// place is a place that is not before the last one, as "LINE:COLUMN".
+func (l *lines) place(offset int) string {
+	step := l.text[l.from:offset]
+	if last := bytes.LastIndexByte(step, '\n'); last >= 0 {
+		l.line += bytes.Count(step, []byte("\n"))
+		l.begun = l.from + last + 1
+	}
+	l.from = offset
+	return fmt.Sprintf("%d:%d", l.line, offset-l.begun+1)
 }
 
 // numberPlace is where the first key stands whose value is this number: ":LINE:COLUMN", or "".
@@ -82,7 +110,7 @@ func numberPlace(text []byte, number string) string {
 	for p.NextExpression() {
 		if e := p.Expression(); e.Kind == unstable.KeyValue && string(e.Value().Data) == number {
 			t := tomlPlaces{}
-			t.note(p, "", e)
+			t.note(&lines{text: text, line: 1}, "", e)
 			return ":" + t[""]
 		}
 	}

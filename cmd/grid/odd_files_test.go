@@ -96,3 +96,48 @@ func TestInputsThatAreOdd(t *testing.T) {
 		}
 	}
 }
+
+// TestConfigurationsThatCostMuch: texts of TOML in which much is little (keys that are none, each of which the reader looks up in the
+// whole text; keys in one another; lists and tables without a line of their own; a large file that is well) are told in a time and
+// memory that grows with them, as configuration, scheduler's configuration and scenario.
+func TestConfigurationsThatCostMuch(t *testing.T) {
+	t.Parallel()
+	w := newMachine(t)
+	clusters := "database = 'sqlite:x.db'\n"
+	for i := range 6600 {
+		clusters += fmt.Sprintf("[[cluster]]\nname = 'c%d'\nendpoint = 'local:'\n", i)
+	}
+	deep, keys, unknown := "", "x = {", ""
+	for i := range 1300 {
+		deep += "[t" + strings.Repeat(".t", i) + "]\n"
+	}
+	for i := range 400_000 {
+		keys += fmt.Sprintf("k%d=1,", i)
+	}
+	for i := range 4900 {
+		unknown += fmt.Sprintf("k%d = 1\n", i)
+	}
+	all := []string{"config check --config", "scheduler doctor --file", "sim grid"}
+	for name, c := range map[string]struct {
+		text  string
+		verbs []string
+	}{
+		"unknown": {unknown + strings.Repeat("#", 15<<20) + "\n", all[:2]}, "deep": {deep, all[:2]}, "keys": {keys + "z=1}\n", all},
+		"list": {"policies = [" + strings.Repeat("'a',", 3e6) + "]\n", all}, "tables": {strings.Repeat("[[site]]\n", 1e6), all[2:]},
+		"well": {clusters, all[1:2]},
+	} {
+		if err := os.WriteFile(filepath.Join(w.dir, name), []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, verb := range c.verbs {
+			cmd := exec.CommandContext(t.Context(), w.exe, append(strings.Fields(verb), name)...)
+			cmd.Env, cmd.Dir = w.env, w.dir
+			said, _ := cmd.CombinedOutput()
+			used := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+			took := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+			if cmd.ProcessState.ExitCode() != 2 || !strings.Contains(string(said), name) || took > 10*time.Second || used.Maxrss > 400<<10 {
+				t.Errorf("grid %s %s: exit code %d after %v of processor time, %d MB: %.200s", verb, name, cmd.ProcessState.ExitCode(), took, used.Maxrss>>10, said)
+			}
+		}
+	}
+}

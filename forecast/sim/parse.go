@@ -12,6 +12,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
 
+	"gridbroker/foreign"
 	"gridbroker/rank"
 )
 
@@ -52,6 +53,10 @@ func wrong(path, format string, args ...any) error {
 // longestText bounds a scenario's text, in bytes.
 const longestText = 16 << 20
 
+// mostSigns bounds the lines, keys, tables and elements of a scenario together: each takes up to three hundred
+// bytes in memory, and ten thousand sites with ten keys each have half as many.
+const mostSigns = 500_000
+
 // mark is the byte order mark, which editors of Windows put before a text.
 var mark = []byte("\uFEFF")
 
@@ -79,6 +84,9 @@ func Parse(file string, text []byte) (*Scenario, error) {
 	text = bytes.TrimPrefix(text, mark)
 	if !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0 {
 		return nil, fmt.Errorf("%s: no text in UTF-8: want a scenario in TOML, which names traces by trace = \"FILE\"", file)
+	}
+	if foreign.SignsOfTOML(text) > mostSigns {
+		return nil, fmt.Errorf("%s: more lines, keys and values than a scenario has: this is hardly the right file", file)
 	}
 	s := &Scenario{Seeds: 5, Policies: []string{rank.Random, rank.FastestQueue, rank.Hybrid}}
 	if err := misfit(file, text); err != nil {
