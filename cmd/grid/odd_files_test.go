@@ -103,28 +103,28 @@ func TestInputsThatAreOdd(t *testing.T) {
 func TestConfigurationsThatCostMuch(t *testing.T) {
 	t.Parallel()
 	w := newMachine(t)
-	clusters := "database = 'sqlite:x.db'\n"
+	var clusters, deep, keys, unknown strings.Builder
+	clusters.WriteString("database = 'sqlite:x.db'\n")
 	for i := range 6600 {
-		clusters += fmt.Sprintf("[[cluster]]\nname = 'c%d'\nendpoint = 'local:'\n", i)
+		fmt.Fprintf(&clusters, "[[cluster]]\nname = 'c%d'\nendpoint = 'local:'\n", i)
 	}
-	deep, keys, unknown := "", "x = {", ""
 	for i := range 1300 {
-		deep += "[t" + strings.Repeat(".t", i) + "]\n"
+		fmt.Fprintf(&deep, "[t%s]\n", strings.Repeat(".t", i))
 	}
 	for i := range 400_000 {
-		keys += fmt.Sprintf("k%d=1,", i)
+		fmt.Fprintf(&keys, "k%d=1,", i)
 	}
 	for i := range 4900 {
-		unknown += fmt.Sprintf("k%d = 1\n", i)
+		fmt.Fprintf(&unknown, "k%d = 1\n", i)
 	}
 	all := []string{"config check --config", "scheduler doctor --file", "sim grid"}
 	for name, c := range map[string]struct {
 		text  string
 		verbs []string
 	}{
-		"unknown": {unknown + strings.Repeat("#", 15<<20) + "\n", all[:2]}, "deep": {deep, all[:2]}, "keys": {keys + "z=1}\n", all},
+		"unknown": {unknown.String() + strings.Repeat("#", 15<<20) + "\n", all[:2]}, "deep": {deep.String(), all[:2]}, "keys": {"x = {" + keys.String() + "z=1}\n", all},
 		"list": {"policies = [" + strings.Repeat("'a',", 3e6) + "]\n", all}, "tables": {strings.Repeat("[[site]]\n", 1e6), all[2:]},
-		"well": {clusters, all[1:2]},
+		"well": {clusters.String(), all[1:2]},
 	} {
 		if err := os.WriteFile(filepath.Join(w.dir, name), []byte(c.text), 0o600); err != nil {
 			t.Fatal(err)
