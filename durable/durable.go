@@ -7,6 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
 )
 
 // MkdirAll makes a directory and those it lies in, as os.MkdirAll. The names
@@ -62,9 +65,43 @@ func SyncNames(root *os.Root, files []string) error {
 	return nil
 }
 
-// WriteFile replaces a file atomically: readers see the old or the new one,
-// also after a loss of power. Its mode is 0600.
-func WriteFile(path string, data []byte) error { return Replace(path, ".new-*", 0o600, data) }
+// WriteFile replaces a file atomically in a directory of the program's own: readers see the old or the new one,
+// also after a loss of power. Its mode is 0600. What writers that were killed have left beside it goes.
+func WriteFile(path string, data []byte) error {
+	if err := Replace(path, unfinished+"*", 0o600, data); err != nil {
+		return err
+	}
+	Sweep(filepath.Dir(path), unfinished)
+	return nil
+}
+
+// unfinished begins the names of files that are being written.
+const unfinished = ".new-"
+
+// abandoned is how long nobody has written to a file that a writer which was killed has left.
+const abandoned = 10 * time.Minute
+
+// Sweep removes from a directory what writers that were killed have left of files whose names are a prefix and digits: files of
+// this user that nobody has written to for ten minutes.
+func Sweep(dir, prefix string) {
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	for _, e := range list {
+		rest, ours := strings.CutPrefix(e.Name(), prefix)
+		if !ours || rest == "" || strings.Trim(rest, "0123456789") != "" || !e.Type().IsRegular() {
+			continue
+		}
+		info, err := e.Info()
+		if err != nil || time.Since(info.ModTime()) < abandoned {
+			continue
+		}
+		if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) == os.Geteuid() {
+			_ = os.Remove(filepath.Join(dir, e.Name()))
+		}
+	}
+}
 
 // Replace is WriteFile with another mode, and with the pattern of the name that
 // the file has beside its place until it is whole (os.CreateTemp).

@@ -6,9 +6,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"gridbroker/durable"
 )
@@ -99,5 +101,36 @@ func TestReplaceFails(t *testing.T) {
 	}
 	if st, err := os.Stat(path); err != nil || st.Mode().Perm() != 0o644 {
 		t.Errorf("%v %v", st, err)
+	}
+}
+
+// What a writer that was killed has left goes with the next writing beside it, and nothing else: no file that is being written, and
+// nothing that is called otherwise or is no file.
+func TestLeftoversOfKilledWriters(t *testing.T) {
+	dir := t.TempDir()
+	long := time.Now().Add(-2 * time.Hour)
+	for _, name := range []string{".new-123", ".new-0", ".new-99", ".new-12a", "new-5", ".new-"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if name != ".new-99" {
+			if err := os.Chtimes(filepath.Join(dir, name), long, long); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, ".new-7"), 0o700), os.Chtimes(filepath.Join(dir, ".new-7"), long, long)); err != nil {
+		t.Fatal(err)
+	}
+	if err := durable.WriteFile(filepath.Join(dir, "file"), []byte("whole")); err != nil {
+		t.Fatal(err)
+	}
+	var left []string
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		left = append(left, e.Name())
+	}
+	if want := ".new- .new-12a .new-7 .new-99 file new-5"; err != nil || strings.Join(left, " ") != want {
+		t.Errorf("%v: there is %q, want %q", err, left, want)
 	}
 }

@@ -19,6 +19,9 @@ import (
 // maxCacheFile bounds what is read of one cached answer.
 const maxCacheFile = 256 << 20
 
+// newFile begins the names of files that are being written.
+const newFile = ".new-"
+
 // cacheKeep is for how long an answer is kept that nobody renews.
 const cacheKeep = 30 * 24 * time.Hour
 
@@ -97,6 +100,7 @@ func (c *Cache) save(key string, a saved) {
 	if err != nil {
 		return
 	}
+	durable.Sweep(c.dir, newFile)
 	old, _ := durable.Named(c.dir, "*.grid")
 	for _, path := range old {
 		if info, err := os.Lstat(path); err == nil && a.fetched.Sub(info.ModTime()) > cacheKeep {
@@ -135,7 +139,7 @@ func writeFile(path string, write func(io.Writer) error) error {
 
 // replaceFile is writeFile for a directory that is there.
 func replaceFile(path string, write func(io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // 0600
+	f, err := os.CreateTemp(filepath.Dir(path), newFile+"*") // 0600
 	if err != nil {
 		return err
 	}

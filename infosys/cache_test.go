@@ -1,6 +1,7 @@
 package infosys
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -52,9 +53,15 @@ func TestCacheFiles(t *testing.T) {
 	if err := os.Chtimes(path, long, long); err != nil {
 		t.Fatal(err)
 	}
+	half := filepath.Join(dir, ".new-4711") // of a process that was killed
+	if err := errors.Join(os.WriteFile(half, whole[:9], 0o600), os.Chtimes(half, long, long)); err != nil {
+		t.Fatal(err)
+	}
 	c.save("new", saved{fetched: time.Now(), rs: one("b")})
-	if _, err := os.Stat(path); !os.IsNotExist(err) {
-		t.Errorf("the old file is still there: %v", err)
+	for _, gone := range []string{path, half} {
+		if _, err := os.Stat(gone); !os.IsNotExist(err) {
+			t.Errorf("the old file is still there: %v", err)
+		}
 	}
 }
 
