@@ -178,9 +178,7 @@ func (a *Agent) prepare() {
 			a.Link = web{a}
 		}
 		a.odds, a.slotOdds = predict.NewTracker(), newSlotOdds(a.Conf.Chances)
-		if err := a.recall(); err != nil {
-			a.Log.Warn("what was remembered is lost", "file", a.Conf.Memory, "error", err)
-		}
+		remember(a)
 		if a.Infer {
 			infer(a, Candidates())
 		}

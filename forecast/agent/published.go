@@ -1,12 +1,15 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"gridbroker/durable"
@@ -185,7 +188,7 @@ func (a *Agent) save(atOnce bool) error {
 	if err != nil {
 		return err
 	}
-	if err := durable.WriteFile(a.Conf.Memory, text); err != nil {
+	if err := durable.WriteFile(a.Conf.Memory, fmt.Appendf(text, "\n%s\n", sumOf(text))); err != nil {
 		return fmt.Errorf("%w: %w", errUnkept, err)
 	}
 	return nil
@@ -196,25 +199,41 @@ var errUnkept = errors.New("the memory was not written")
 // maxMemory bounds the file, in bytes.
 const maxMemory = 256 << 20
 
+// sumOf is the checksum of a memory's text, which stands in a line behind it.
+func sumOf(text []byte) string { return fmt.Sprintf("crc32:%08x", crc32.ChecksumIEEE(text)) }
+
+var errDamaged = errors.New("its checksum is another: the file is damaged")
+
+// remember reads the memory. What cannot be read is kept beside it, for the agent will write another in its place.
+func remember(a *Agent) {
+	err := a.recall()
+	if err == nil {
+		return
+	}
+	aside := a.Conf.Memory + ".unread"
+	if moved := os.Rename(a.Conf.Memory, aside); moved != nil {
+		a.Log.Warn("what was remembered is lost", "file", a.Conf.Memory, "error", err)
+		return
+	}
+	a.Log.Warn("what was remembered is not used, and was set aside", "file", a.Conf.Memory, "as", aside, "error", err)
+}
+
 // recall reads the memory. What was published is in doubt until the scheduler
 // has been asked.
 func (a *Agent) recall() error {
 	if a.Conf.Memory == "" {
 		return nil
 	}
-	info, err := os.Stat(a.Conf.Memory)
+	text, err := durable.ReadFile(a.Conf.Memory, maxMemory)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if info.Size() > maxMemory {
-		return wire.ErrTooLong
-	}
-	text, err := os.ReadFile(a.Conf.Memory)
-	if err != nil {
-		return err
+	text, sum, summed := bytes.Cut(text, []byte("\n"))
+	if summed && strings.TrimSpace(string(sum)) != sumOf(text) { // older versions wrote none
+		return errDamaged
 	}
 	m := &memory{}
 	if err := json.Unmarshal(text, m); err != nil {
