@@ -134,11 +134,12 @@ func tryReservation(ctx context.Context, d *deps, r plugins.Reserver, nodes []ba
 	}
 	from := d.env.Now().Add(24 * time.Hour)
 	k := plugins.Kept{From: from, To: from.Add(time.Minute), CPUs: map[string]int{nodes[0].Name: 1}}
-	if err := r.Reserve(ctx, "gras_doctor", k); err != nil {
+	err := r.Reserve(ctx, "gras_doctor", k)
+	if err != nil && ctx.Err() == nil {
 		return err
 	}
-	// Whoever is interrupted leaves none behind either.
+	// Whoever is interrupted leaves none behind either, also where it may have been made before the answer came.
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer stop()
-	return r.Release(ctx, "gras_doctor")
+	return errors.Join(err, r.Release(ctx, "gras_doctor"))
 }
