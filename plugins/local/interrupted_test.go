@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"gridbroker/jdl"
 	"gridbroker/plugins"
@@ -84,6 +85,15 @@ func TestLeftoversOfKilledSubmissions(t *testing.T) {
 	submit(t, b, request("a", "j", shell("true")))
 	if empty(t, filepath.Join(dir, "a", "new")) {
 		t.Fatal("what another command builds was removed")
+	}
+	// Where submissions overlap without a pause, what was begun long ago goes all the same.
+	long := time.Now().Add(-25 * time.Hour)
+	old := filepath.Join(dir, "a", "new", "99")
+	check(t, os.Mkdir(old, 0o700))
+	check(t, os.Chtimes(old, long, long))
+	submit(t, b, request("a", "l", shell("true")))
+	if _, err := os.Lstat(old); !os.IsNotExist(err) {
+		t.Errorf("what was begun a day ago is there still: %v", err)
 	}
 	other.Close()
 	submit(t, b, request("a", "k", shell("true")))

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"gridbroker/durable"
 	"gridbroker/glue"
@@ -124,23 +125,29 @@ func (s *site) place(ctx context.Context, req plugins.Request) error {
 	})
 }
 
-// placing begins to build a directory aside, until placed is called. Where nobody else does, what killed commands
-// have left there is removed first, which may be as large as their input files.
+// longestPlacing is for how long a directory may be built at most.
+const longestPlacing = 24 * time.Hour
+
+// placing begins to build a directory aside, until placed is called. What killed commands have left there, which may be as
+// large as their input files, is removed first: all of it where nobody else builds one, else what was begun a day ago.
 func placing(s *site) (placed func(), err error) {
 	path := filepath.Join(s.dir, "new.lock")
 	alone, ok, err := lock(path, false)
 	if err != nil {
 		return nil, err
 	}
+	left, err := s.names("new")
+	for _, name := range left {
+		path := filepath.Join(s.dir, "new", name)
+		if info, gone := os.Lstat(path); ok || gone == nil && time.Since(info.ModTime()) > longestPlacing {
+			err = errors.Join(err, os.RemoveAll(path))
+		}
+	}
 	if ok {
-		left, err := s.names("new")
-		for _, name := range left {
-			err = errors.Join(err, os.RemoveAll(filepath.Join(s.dir, "new", name)))
-		}
 		alone.Close()
-		if err != nil {
-			return nil, err
-		}
+	}
+	if err != nil {
+		return nil, err
 	}
 	beside, err := lockFile(path, syscall.LOCK_SH)
 	if err != nil {
