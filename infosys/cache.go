@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"hash/crc32"
 	"io"
 	"math"
 	"os"
@@ -48,7 +49,7 @@ type saved struct {
 
 // A file is the key's length and text, the time of fetching in Unix
 // nanoseconds (both little-endian), the text of the error and its length in
-// two bytes before it, and what packed.Write made of the resources.
+// two bytes before it, the checksum of key, time and error, and what packed.Write made of the resources, with its own.
 
 // load reads an answer that is not older than since.
 func (c *Cache) load(key string, since time.Time) (a saved, ok bool) {
@@ -74,6 +75,10 @@ func (c *Cache) load(key string, since time.Time) (a saved, ok bool) {
 		return saved{}, false
 	}
 	remark, data := data[2:2+binary.LittleEndian.Uint16(data)], data[2+binary.LittleEndian.Uint16(data):]
+	if len(data) < 4 || binary.LittleEndian.Uint32(data) != sumOf(head, remark) {
+		return saved{}, false
+	}
+	data = data[4:]
 	if len(remark) > 0 {
 		a.err = glue.LimitError(remark)
 	}
@@ -88,8 +93,10 @@ func (c *Cache) save(key string, a saved) {
 		remark = a.err.Error()
 		remark = remark[:min(len(remark), math.MaxUint16)]
 	}
-	head := binary.LittleEndian.AppendUint16(cacheHead(key, a.fetched), uint16(len(remark)))
-	head = append(head, remark...)
+	head := cacheHead(key, a.fetched)
+	sum := sumOf(head, []byte(remark))
+	head = append(binary.LittleEndian.AppendUint16(head, uint16(len(remark))), remark...)
+	head = binary.LittleEndian.AppendUint32(head, sum)
 	err := writeFile(c.path(key), func(w io.Writer) error {
 		w = &atMost{w, maxCacheFile}
 		if _, err := w.Write(head); err != nil {
@@ -113,6 +120,12 @@ func cacheHead(key string, fetched time.Time) []byte {
 	head := binary.LittleEndian.AppendUint32(nil, uint32(len(key)))
 	head = append(head, key...)
 	return binary.LittleEndian.AppendUint64(head, uint64(fetched.UnixNano()))
+}
+
+// sumOf is the checksum of what stands before the resources: a time that has changed on the disk would make an old answer
+// a fresh one.
+func sumOf(head, remark []byte) uint32 {
+	return crc32.Update(crc32.ChecksumIEEE(head), crc32.IEEETable, remark)
 }
 
 // atMost is a writer that takes so many bytes.

@@ -42,6 +42,16 @@ func TestCacheFiles(t *testing.T) {
 			t.Errorf("%s: gave %v", name, a)
 		}
 	}
+	for i := range whole { // one bit that the disk has changed
+		spoilt[len(spoilt)-1] = whole[len(whole)-1]
+		if spoilt[i] ^= 4; os.WriteFile(path, spoilt, 0o600) != nil {
+			t.Fatal(path)
+		}
+		if a, ok := c.load("key", time.Time{}); ok {
+			t.Errorf("byte %d of %d is another: gave an answer of %v", i, len(whole), a.fetched)
+		}
+		spoilt[i] = whole[i]
+	}
 	if err := os.WriteFile(c.path("other"), whole, 0o600); err != nil {
 		t.Fatal(err)
 	}
