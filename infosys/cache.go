@@ -28,7 +28,7 @@ const cacheKeep = 30 * 24 * time.Hour
 
 // Cache keeps the last good answer of each source in a directory of its own.
 // Files are written whole or not at all, mode 0600; one of another version of
-// the program is not read. A cache that cannot be
+// the program, or in which a bit has changed, is not read. A cache that cannot be
 // read or written is as good as none: it never makes a collection fail.
 type Cache struct{ dir string }
 
