@@ -70,7 +70,10 @@ func discover(ctx context.Context, client *http.Client, issuer string) (*provide
 // waits for the user until the issuer's limit or the context ends. Errors are
 // a *credential.Finding.
 func (l Login) Run(ctx context.Context) (*Session, *credential.Token, error) {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
 	l.HTTP = bounded(l.HTTP)
+	l.HTTP.Transport = within{ctx, l.HTTP.Transport}
 	p, err := discover(ctx, l.HTTP, l.Issuer)
 	if err != nil {
 		return nil, nil, err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -144,6 +145,37 @@ func TestAudienceByResource(t *testing.T) {
 			}
 			if tok, err = s.Refresh(t.Context(), d.Client, "https://other.example.org", nil); err != nil || !tok.For("https://other.example.org") {
 				t.Errorf("later: %v, %v", tok, err)
+			}
+		})
+	}
+}
+
+// Who gives up is not kept by an issuer that does not answer, with whichever request of the login it falls silent.
+func TestLoginIsGivenUp(t *testing.T) {
+	for _, silent := range []string{"/.well-known/openid-configuration", "/register", "/device", "/token"} {
+		t.Run(silent, func(t *testing.T) {
+			d := testbed.StartDeviceIssuer(t, nil)
+			asked, over := make(chan struct{}, 1), make(chan struct{})
+			defer close(over)
+			d.Before = func(r *http.Request) {
+				if r.URL.Path == silent {
+					asked <- struct{}{}
+					<-over
+				}
+			}
+			l, _ := login(t, d)
+			ctx, giveUp := context.WithCancel(t.Context())
+			went := make(chan error, 1)
+			go func() { _, _, err := l.Run(ctx); went <- err }()
+			<-asked
+			giveUp()
+			select {
+			case err := <-went:
+				if err == nil {
+					t.Error("it has a token all the same")
+				}
+			case <-time.After(20 * time.Second):
+				t.Error("it goes on")
 			}
 		})
 	}

@@ -31,6 +31,7 @@ type DeviceIssuer struct {
 	Target    string // error it answers where a resource is asked for (RFC 8707); "": it passes over that
 	Resources bool   // gives tokens for the resource that is asked for, and passes over "audience"
 	Life      time.Duration
+	Before    func(*http.Request) // is told of each request before it is answered; nil: nobody is
 
 	mu      sync.Mutex
 	signer  *Issuer
@@ -92,6 +93,9 @@ func (d *DeviceIssuer) SetLife(life time.Duration) {
 
 // ServeHTTP implements http.Handler.
 func (d *DeviceIssuer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if d.Before != nil {
+		d.Before(r)
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch r.URL.Path {
