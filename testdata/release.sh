@@ -71,6 +71,9 @@ contents:
   - {src: LICENSE, dst: /usr/share/doc/grid/copyright}
   - {src: $1/licences/, dst: /usr/share/doc/grid/licences, type: tree}
   - {src: testdata/release/grid-follow.service, dst: /usr/lib/systemd/user/grid-follow.service}
+  - {src: testdata/release/grid-scheduler.service, dst: /usr/lib/systemd/system/grid-scheduler.service}
+  - {src: testdata/release/grid-agent@.service, dst: /usr/lib/systemd/system/grid-agent@.service}
+  - {src: testdata/release/sysusers.conf, dst: /usr/lib/sysusers.d/grid.conf}
 YAML
 	for kind in deb rpm; do
 		go tool -modfile=testdata/release/go.mod nfpm package -f "$dir/nfpm.yaml" -p "$kind" -t "$dir/grid-$version-$2.$kind" >/dev/null
@@ -89,6 +92,7 @@ for platform in ${PLATFORMS:-linux/amd64 linux/arm64 darwin/arm64 freebsd/amd64}
 	licences "$platform" "$dir/$name/licences"
 	cp -r "$share" "$dir/$name/share"
 	cp README.md LICENSE "$dir/$name/"
+	[ "${platform%/*}" != linux ] || install -Dm644 -t "$dir/$name/systemd" testdata/release/*.service testdata/release/sysusers.conf
 	chmod -R u+rwX,go+rX,go-w "$dir/$name" "$share"
 	[ "${platform%/*}" != linux ] || package "$dir/$name" "${platform#*/}"
 	tar --sort=name --mtime="@$when" --owner=0 --group=0 --numeric-owner --mode=u+rwX,go+rX,go-w \

@@ -31,6 +31,9 @@ for want in man/man1/grid-submit.1.gz man/man1/grid-launch.1.gz man/man1/grid-de
 	[ -s "$root/usr/share/$want" ] || { echo "$want is missing" >&2; exit 1; }
 done
 grep -q '^ExecStart=/usr/bin/grid follow$' "$root/usr/lib/systemd/user/grid-follow.service"
+grep -q '^ExecStart=/usr/bin/grid scheduler serve ' "$root/usr/lib/systemd/system/grid-scheduler.service"
+grep -q '^ExecStart=/usr/bin/grid agent run ' "$root/usr/lib/systemd/system/grid-agent@.service"
+grep -q '^u grid ' "$root/usr/lib/sysusers.d/grid.conf"
 root_dpkg -P grid
 left=$(find "$root" -path "$root/var" -prune -o -type f -print)
 [ -z "$left" ] || { echo "left behind: $left" >&2; exit 1; }
