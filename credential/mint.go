@@ -139,10 +139,19 @@ func (c *mintCache) get(ctx context.Context, m Minter, audience string, scopes [
 // nobody, unless the user named the host: who gets it could use it there.
 func (s *Set) TokenOrAny(ctx context.Context, endpoint string, scopes ...string) (*Token, error) {
 	t, err := s.TokenFor(ctx, endpoint, scopes...)
-	if err != nil && s.Token != nil && s.Token.Valid(s.clock()) == nil && s.due(s.Token, endpoint) {
-		return s.Token, nil
+	if at := s.AtHand(endpoint); err != nil && at != nil {
+		return at, nil
 	}
 	return t, err
+}
+
+// AtHand is the discovered token, where it is in its time and may be given to an
+// endpoint, whatever its scopes; nil: there is none. Nobody is asked for it.
+func (s *Set) AtHand(endpoint string) *Token {
+	if s.Token != nil && s.Token.Valid(s.clock()) == nil && s.due(s.Token, endpoint) {
+		return s.Token
+	}
+	return nil
 }
 
 // due reports whether a token may be given to an endpoint.

@@ -2,6 +2,7 @@ package central
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -77,15 +78,20 @@ func (b *Backend) connect(endpoint string, bases []string, c *client) (*client, 
 }
 
 // shown are the tokens that replicas are shown: the one at hand, where it is meant for them, or one that a login or
-// oidc-agent gives for them. lack is why there is none, where there is one that does not do or a way to get one.
+// oidc-agent gives for them. Who has a certificate, and no token that is for them, even if it has run out, shows that: no
+// issuer is asked. lack is why there is none, where there is one that does not do or a way to get one.
 func shown(ctx context.Context, set *credential.Set, bases []string) (tokens map[string]*credential.Token, lack error) {
 	tokens = map[string]*credential.Token{}
 	for _, base := range bases {
-		t, err := set.TokenOrAny(ctx, base)
-		if err == nil {
+		t := set.AtHand(base)
+		if byCertificate := set.X509 != nil && (set.Token == nil || !set.Token.For(base)); t == nil && !byCertificate {
+			var err error
+			if t, err = set.TokenFor(ctx, base); err != nil {
+				t, lack = nil, cmp.Or(lack, err)
+			}
+		}
+		if t != nil {
 			tokens[base] = t
-		} else if lack == nil {
-			lack = err
 		}
 	}
 	if f, ok := errors.AsType[*credential.Finding](lack); len(tokens) > 0 || ok && f.ID == "token.absent" {

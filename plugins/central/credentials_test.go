@@ -10,6 +10,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -59,7 +60,13 @@ func TestDelegatesWhoShowsNoToken(t *testing.T) {
 	for _, audience := range []string{"https://elsewhere.example.org", ""} {
 		var asked []string
 		want := audience != ""
-		b, url := secured(t, func(url string, s *credential.Set) { s.Token = tokenOf(t, "alice", cmp.Or(audience, url)) }, func(w http.ResponseWriter, r *http.Request) {
+		b, url := secured(t, func(url string, s *credential.Set) {
+			s.Token = tokenOf(t, "alice", cmp.Or(audience, url))
+			s.Minter = minting(func(string) (*credential.Token, error) {
+				t.Error("an issuer is asked")
+				return nil, errors.New("it does not answer")
+			})
+		}, func(w http.ResponseWriter, r *http.Request) {
 			asked = append(asked, r.Method+" "+r.URL.Path)
 			switch {
 			case (r.Header.Get("Authorization") != "") == want:
