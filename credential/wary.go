@@ -3,8 +3,11 @@ package credential
 import (
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptrace"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -60,13 +63,17 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// tell says what was asked and what came of it: the status, or why there is none.
+// tell says what was asked and what came of it, in no words of the server's: they
+// may have the secrets in them that it was shown.
 func tell(r *http.Request, resp *http.Response, err error, took time.Duration) {
-	if took = took.Round(time.Millisecond); err != nil {
-		asked.Tell(r.Context(), "%s %s: %v (%v)", r.Method, asked.URL(r.URL), err, took)
-		return
+	came := "no answer"
+	if _, below := errors.AsType[*net.OpError](err); below || r.Context().Err() != nil {
+		came += ": " + err.Error()
 	}
-	asked.Tell(r.Context(), "%s %s: %s (%v)", r.Method, asked.URL(r.URL), resp.Status, took)
+	if err == nil {
+		came = strings.TrimSpace(strconv.Itoa(resp.StatusCode) + " " + http.StatusText(resp.StatusCode))
+	}
+	asked.Tell(r.Context(), "%s %s: %s (%v)", r.Method, asked.URL(r.URL), came, took.Round(time.Millisecond))
 }
 
 // counted is the body of an answer that tells what came.

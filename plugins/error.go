@@ -39,6 +39,10 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
+// ErrKeys is the cause where a host takes no key for SSH: certificates and tokens
+// are not shown there.
+var ErrKeys = errors.New("no key was taken")
+
 // ErrNoRight is the cause where a service knows who asks, and lets somebody else do what is asked.
 var ErrNoRight = errors.New("not allowed")
 

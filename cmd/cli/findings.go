@@ -75,12 +75,9 @@ func (p *pointed) Error() string {
 	return fmt.Sprintf("%s; %s [%s], mend: %s", text, p.finding.What, p.finding.ID, p.finding.Mend)
 }
 
-// saysWhatHelps is whether a back-end's error tells what to do, as it does where no certificate or token was to be shown: of keys
-// for SSH, say.
-func saysWhatHelps(err error) bool {
-	e, ok := errors.AsType[*plugins.Error](err)
-	return ok && e.Hint != ""
-}
+// saysWhatHelps is whether a back-end's error tells what to do by itself, as it does of keys for SSH: no certificate or
+// token was to be shown.
+func saysWhatHelps(err error) bool { return errors.Is(err, plugins.ErrKeys) }
 
 func (p *pointed) Unwrap() []error { return []error{p.error, p.finding} }
 

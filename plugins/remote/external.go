@@ -109,7 +109,7 @@ func (m *external) explain(said string, err error) error {
 	}
 	kind, hint := plugins.Unavailable, ""
 	if strings.Contains(said, "Permission denied") {
-		kind, hint = plugins.Credential, keyHint
+		kind, hint, err = plugins.Credential, keyHint, fmt.Errorf("%w: %w", plugins.ErrKeys, err)
 	}
 	return &plugins.Error{Kind: kind, Op: "ssh", Endpoint: m.t.Host, Said: said, Err: err, Hint: hint}
 }

@@ -118,12 +118,20 @@ func (s *Site) Runner(ctx context.Context, in io.Reader, out io.Writer, verb str
 	return err
 }
 
-// ended tells what came of a command.
+// ended tells what came of a command, in no words of the host's: they may have
+// secrets in them that it was shown.
 func ended(err error) string {
-	if err != nil {
-		return err.Error()
+	code, ended := errors.AsType[*ExitError](err)
+	_, undialled := errors.AsType[*DialError](err)
+	switch {
+	case err == nil:
+		return "done"
+	case ended:
+		return fmt.Sprintf("exit code %d", code.Code)
+	case undialled:
+		return "not reached"
 	}
-	return "done"
+	return "no answer"
 }
 
 // ready makes sure that the directory of our jobs is the user's alone before

@@ -128,7 +128,7 @@ func (m *shell) explain(ctx context.Context, err error) error {
 		return e
 	}
 	if authFailed(err) {
-		return &plugins.Error{Kind: plugins.Credential, Op: "connect", Endpoint: m.conf.address(), Err: err,
+		return &plugins.Error{Kind: plugins.Credential, Op: "connect", Endpoint: m.conf.address(), Err: fmt.Errorf("%w: %w", plugins.ErrKeys, err),
 			Said: "the server accepts none of the keys for user " + m.conf.user, Hint: keyHint}
 	}
 	return err

@@ -30,7 +30,7 @@ func (c *sshConfig) clientConfig(ctx context.Context) (conf *ssh.ClientConfig, c
 	signers, closeAgent, notes := c.signers(ctx)
 	if len(signers) == 0 {
 		closeAgent()
-		return nil, nil, &plugins.Error{Kind: plugins.Credential, Op: "connect", Endpoint: c.address(),
+		return nil, nil, &plugins.Error{Kind: plugins.Credential, Op: "connect", Endpoint: c.address(), Err: plugins.ErrKeys,
 			Said: "no usable SSH key" + notes, Hint: "start an agent with ssh-add, or name a key by IdentityFile in ~/.ssh/config"}
 	}
 	return &ssh.ClientConfig{

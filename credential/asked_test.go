@@ -1,0 +1,51 @@
+package credential
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"gridbroker/asked"
+)
+
+// What is told of a request is in no words of the server's, which may say a token back that it was shown.
+func TestAskedWithoutTheServersWords(t *testing.T) {
+	const token = "eyJhbGciOiJub25lIn0.geheim.x"
+	for said, want := range map[string]string{
+		"HTTP/1.1 401 " + token + "\r\nContent-Length: 0\r\n\r\n": ": 401 Unauthorized (",
+		"HTTP/1.1 999 " + token + "\r\nContent-Length: 0\r\n\r\n": ": 999 (",
+		"HTTP/1.1 " + token + "\r\n\r\n":                          ": no answer (",
+		token + "\r\n\r\n":                                        ": no answer (",
+	} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			defer c.Close()
+			_, _ = c.Read(make([]byte, 4096))
+			_, _ = io.WriteString(c, said)
+		}()
+		var told []string
+		ctx := asked.Telling(t.Context(), func(what string) { told = append(told, what) })
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://%s/a?key=%s", l.Addr(), token), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+token)
+		if resp, err := (&http.Client{Transport: Wary(&http.Transport{})}).Do(req); err == nil {
+			resp.Body.Close()
+		}
+		l.Close()
+		if text := strings.Join(told, "\n"); !strings.Contains(text, want) || strings.Contains(text, "geheim") {
+			t.Errorf("of %q it tells %q", said, text)
+		}
+	}
+}
