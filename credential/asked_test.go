@@ -1,6 +1,7 @@
 package credential
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -47,5 +48,21 @@ func TestAskedWithoutTheServersWords(t *testing.T) {
 		if text := strings.Join(told, "\n"); !strings.Contains(text, want) || strings.Contains(text, "geheim") {
 			t.Errorf("of %q it tells %q", said, text)
 		}
+	}
+}
+
+// An answer may come to who has given up meanwhile.
+func TestAskedByWhoHasGivenUp(t *testing.T) {
+	ctx, giveUp := context.WithCancel(t.Context())
+	giveUp()
+	var told []string
+	req, err := http.NewRequestWithContext(asked.Telling(ctx, func(what string) { told = append(told, what) }), http.MethodGet, "https://ce.example.org/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tell(req, &http.Response{StatusCode: 200}, nil, 0)
+	tell(req, nil, context.Canceled, 0)
+	if text := strings.Join(told, ", "); text != "GET https://ce.example.org/: 200 OK (0s), GET https://ce.example.org/: no answer: context canceled (0s)" {
+		t.Error(text)
 	}
 }

@@ -66,12 +66,14 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 // tell says what was asked and what came of it, in no words of the server's: they
 // may have the secrets in them that it was shown.
 func tell(r *http.Request, resp *http.Response, err error, took time.Duration) {
-	came := "no answer"
-	if _, below := errors.AsType[*net.OpError](err); below || r.Context().Err() != nil {
-		came += ": " + err.Error()
-	}
-	if err == nil {
+	var came string
+	switch _, below := errors.AsType[*net.OpError](err); {
+	case err == nil:
 		came = strings.TrimSpace(strconv.Itoa(resp.StatusCode) + " " + http.StatusText(resp.StatusCode))
+	case below || r.Context().Err() != nil:
+		came = "no answer: " + err.Error()
+	default:
+		came = "no answer"
 	}
 	asked.Tell(r.Context(), "%s %s: %s (%v)", r.Method, asked.URL(r.URL), came, took.Round(time.Millisecond))
 }
