@@ -19,6 +19,9 @@ func Telling(ctx context.Context, tell func(what string)) context.Context {
 	return context.WithValue(ctx, listener{}, tell)
 }
 
+// Wanted tells whether anybody listens: what costs something to say is said to him alone.
+func Wanted(ctx context.Context) bool { return ctx.Value(listener{}) != nil }
+
 // Tell says what was asked of whom and what came of it, to whoever listens.
 // Nothing of it may be a secret; what others have said need not be harmless.
 func Tell(ctx context.Context, format string, args ...any) {

@@ -11,6 +11,9 @@ func TestTold(t *testing.T) {
 	ctx := Telling(t.Context(), func(what string) { heard = append(heard, what) })
 	Tell(ctx, "%s of %s", "this", "that")
 	Tell(t.Context(), "%s", loud{t})
+	if !Wanted(ctx) || Wanted(t.Context()) {
+		t.Error("it is not known who listens")
+	}
 	if len(heard) != 1 || heard[0] != "this of that" {
 		t.Errorf("heard %q", heard)
 	}

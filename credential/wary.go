@@ -52,7 +52,9 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}})
 	began := time.Now()
 	resp, err := t.Transport.RoundTrip(r.WithContext(ctx))
-	tell(r, resp, err, time.Since(began))
+	if asked.Wanted(ctx) {
+		tell(r, resp, err, time.Since(began))
+	}
 	if err == nil && resp.StatusCode == http.StatusSwitchingProtocols {
 		resp.Body.Close()
 		return nil, errProtocol

@@ -128,11 +128,8 @@ func loadConfig(d *deps) (config, error) {
 		return c, usageError(err)
 	}
 	c.text, c.path = text, path
-	if err := (known{reflect.TypeOf(c), ofBackend(d), c}).check(path, text); err != nil {
+	if err := (known{reflect.TypeOf(c), ofBackend(d), c}).read(path, text, &c); err != nil {
 		return c, usageError(err)
-	}
-	if err := toml.Unmarshal(text, &c); err != nil {
-		return c, usageError(configError(path, text, err))
 	}
 	if err := c.check(); err != nil {
 		return c, usageError(fmt.Errorf("%s: %w", path, err))
@@ -174,11 +171,8 @@ func ofBackend(d *deps) func(table string) bool {
 func (c config) settings(table string, into any) error {
 	field := reflect.StructField{Name: "Table", Type: reflect.TypeOf(into).Elem(), Tag: reflect.StructTag(fmt.Sprintf("toml:%q", table))}
 	whole := reflect.New(reflect.StructOf([]reflect.StructField{field}))
-	if err := (known{whole.Type().Elem(), func(name string) bool { return name != table }, c}).check(c.path, c.text); err != nil {
+	if err := (known{whole.Type().Elem(), func(name string) bool { return name != table }, c}).read(c.path, c.text, whole.Interface()); err != nil {
 		return err
-	}
-	if err := toml.Unmarshal(c.text, whole.Interface()); err != nil {
-		return configError(c.path, c.text, err)
 	}
 	reflect.ValueOf(into).Elem().Set(whole.Elem().Field(0))
 	return nil

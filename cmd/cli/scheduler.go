@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pelletier/go-toml/v2"
 	"github.com/spf13/cobra"
 
 	"gridbroker/credential"
@@ -98,11 +97,8 @@ func loadSchedulerConfig(d *deps, file string) (schedulerConfig, error) {
 	if err = cmp.Or(err, tooMany(path, text, mostOfScheduler)); err != nil {
 		return c, usageError(err)
 	}
-	if err := (known{reflect.TypeOf(c), func(string) bool { return false }, c}).check(path, text); err != nil {
+	if err := (known{reflect.TypeOf(c), func(string) bool { return false }, c}).read(path, text, &c); err != nil {
 		return c, usageError(err)
-	}
-	if err := toml.Unmarshal(text, &c); err != nil {
-		return c, usageError(configError(path, text, err))
 	}
 	c.path, c.places = path, readPlaces(text)
 	if err := c.check(d.env.Backends); err != nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
@@ -20,6 +21,17 @@ type known struct {
 
 // anything is what may hold whatever keys: values of another kind are found by who reads them.
 var anything = reflect.TypeFor[any]()
+
+// read reads a text into what it is for; a key that is no setting is an error before any value is looked at.
+func (k known) read(path string, text []byte, into any) error {
+	if err := k.check(path, text); err != nil {
+		return err
+	}
+	if err := toml.Unmarshal(text, into); err != nil {
+		return configError(path, text, err)
+	}
+	return nil
+}
 
 // check is an error about the first key that is no setting, with its place in the file.
 func (k known) check(path string, text []byte) error {

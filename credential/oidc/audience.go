@@ -1,6 +1,7 @@
 package oidc
 
 import (
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -31,12 +32,8 @@ func audienceParams(audience string) target {
 
 // plain are the parameters without what an issuer may refuse.
 func (t target) plain() target {
-	p := target{}
-	for k, v := range t {
-		if k != "resource" {
-			p[k] = v
-		}
-	}
+	p := maps.Clone(t)
+	delete(p, "resource")
 	return p
 }
 

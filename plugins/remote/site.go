@@ -114,7 +114,9 @@ func (s *Site) Runner(ctx context.Context, in io.Reader, out io.Writer, verb str
 	}
 	began := time.Now()
 	err := s.Machine.Run(ctx, argv, text, out)
-	asked.Tell(ctx, "at %s %s: %s (%v)", plugins.Redacted(s.URL), strings.Join(append([]string{verb}, args...), " "), ended(err), time.Since(began).Round(time.Millisecond))
+	if asked.Wanted(ctx) {
+		asked.Tell(ctx, "at %s %s: %s (%v)", plugins.Redacted(s.URL), strings.Join(append([]string{verb}, args...), " "), ended(err), time.Since(began).Round(time.Millisecond))
+	}
 	return err
 }
 
