@@ -337,16 +337,21 @@ func BenchmarkSubmissions(b *testing.B) {
 	})
 }
 
+// longQueue has 100,000 jobs wait, with 10,000 slots.
+func (f *figure) longQueue() {
+	var set wire.Set
+	_, text := f.delta(&set, "c", 1, 0, 10_000)
+	f.ingest(text)
+	f.submit(100_000, "k")
+	for f.cycle().Messages > 0 {
+	}
+}
+
 // A replica takes over with 100,000 jobs in the queue and 10,000 slots: until its
 // first cycle is committed, and what it holds then.
 func BenchmarkRestart(b *testing.B) {
 	figures(b, func(b *testing.B, f *figure) {
-		var set wire.Set
-		_, text := f.delta(&set, "c", 1, 0, 10_000)
-		f.ingest(text)
-		f.submit(100_000, "k")
-		for f.cycle().Messages > 0 {
-		}
+		f.longQueue()
 		var held uint64
 		for b.Loop() {
 			f.again()
@@ -367,12 +372,7 @@ func BenchmarkRestart(b *testing.B) {
 // BenchmarkLongQueue is a cycle of a leader for whom 100,000 jobs wait, when one more has come.
 func BenchmarkLongQueue(b *testing.B) {
 	figures(b, func(b *testing.B, f *figure) {
-		var set wire.Set
-		_, text := f.delta(&set, "c", 1, 0, 10_000)
-		f.ingest(text)
-		f.submit(100_000, "k")
-		for f.cycle().Messages > 0 {
-		}
+		f.longQueue()
 		n, cpu := 0, 0.0
 		for b.Loop() {
 			b.StopTimer()
