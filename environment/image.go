@@ -275,10 +275,12 @@ func (img *image) unpackLayer(ctx context.Context, u *unpacker, l layer) error {
 		return err
 	}
 	// What lies behind the archive's end counts for the digests and for nothing else.
-	if err := drain(diff, u.left.Bytes); err != nil {
+	n, err := drain(diff, u.left.Bytes)
+	if err != nil {
 		return fmt.Errorf("image layer %s: %w", l.digest, err)
 	}
-	if err := drain(blob, u.left.Bytes); err != nil {
+	u.left.Bytes -= n // of all layers together: zeros cost nothing where they are packed
+	if _, err := drain(blob, u.left.Bytes); err != nil {
 		return fmt.Errorf("image layer %s: %w", l.digest, err)
 	}
 	if got := blob.digest(); got != l.digest {
@@ -290,13 +292,13 @@ func (img *image) unpackLayer(ctx context.Context, u *unpacker, l layer) error {
 	return nil
 }
 
-// drain reads what is left, at most limit bytes of it.
-func drain(r io.Reader, limit int64) error {
+// drain reads what is left, at most limit bytes of it, and tells how much that was.
+func drain(r io.Reader, limit int64) (int64, error) {
 	n, err := io.Copy(io.Discard, io.LimitReader(r, limit+1))
 	if err == nil && n > limit {
 		err = fmt.Errorf("more than %d bytes follow the archive", limit)
 	}
-	return err
+	return n, err
 }
 
 // hashing hashes what is read through it; left bounds the bytes where it is not negative.

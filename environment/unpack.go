@@ -119,11 +119,25 @@ func (u *unpacker) apply(ctx context.Context, layer io.Reader) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		in.body = min(h.Size, u.left.Bytes)
+		if in.body, err = u.body(h); err != nil {
+			return err
+		}
 		if err := u.entry(h, r); err != nil {
 			return u.explain(h.Name, err)
 		}
 	}
+}
+
+// body counts what stands behind an entry's header, whatever becomes of it: of whiteouts, which nobody writes out, a few
+// bytes of zstd make terabytes as well. Only files have bodies; what other entries say of their size is not read.
+func (u *unpacker) body(h *tar.Header) (int64, error) {
+	if h.Typeflag != tar.TypeReg {
+		return 0, nil
+	}
+	if u.left.Bytes -= h.Size; h.Size < 0 || u.left.Bytes < 0 {
+		return 0, &UnpackError{h.Name[:min(len(h.Name), 64)], "makes the image larger than is allowed"}
+	}
+	return h.Size, nil
 }
 
 // headersOfEntry is how many bytes of headers, records and padding an entry may have on the average.
@@ -231,6 +245,16 @@ func (u *unpacker) make(h *tar.Header, r io.Reader, name string) error {
 	return &UnpackError{h.Name, fmt.Sprintf("is of type %q, which images do not need", h.Typeflag)}
 }
 
+// mode is what an entry's mode is in the tree. Nobody but its owner may write there, whatever an image says: its cache may
+// be one that other users of the node reach.
+func (u *unpacker) mode(h *tar.Header) fs.FileMode {
+	mode := h.FileInfo().Mode().Perm()
+	if u.plain {
+		return mode
+	}
+	return mode &^ 0o022
+}
+
 func (u *unpacker) mkdir(h *tar.Header, name string) error {
 	folder, base := u.in(name)
 	info, err := folder.Lstat(base)
@@ -249,15 +273,12 @@ func (u *unpacker) mkdir(h *tar.Header, name string) error {
 		return err
 	}
 	u.layer[name] = true
-	u.folder[name] = folderMeta{h.FileInfo().Mode().Perm() | 0o700, h.ModTime}
+	u.folder[name] = folderMeta{u.mode(h) | 0o700, h.ModTime}
 	return nil
 }
 
 func (u *unpacker) file(h *tar.Header, r io.Reader, name string) error {
-	if u.left.Bytes -= h.Size; h.Size < 0 || u.left.Bytes < 0 {
-		return &UnpackError{h.Name, "makes the image larger than is allowed"}
-	}
-	mode := h.FileInfo().Mode().Perm() | 0o400
+	mode := u.mode(h) | 0o400
 	folder, base := u.in(name)
 	f, err := folder.OpenFile(base, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {

@@ -172,3 +172,57 @@ func TestLongNamesAreToldInFewWords(t *testing.T) {
 		}
 	}
 }
+
+// What a whiteout has for a body, and what lies behind an archive's end, is written nowhere and costs its time all the same:
+// a few bytes of zstd for gigabytes, in each of a million entries and of five hundred layers.
+func TestBytesThatNobodyKeeps(t *testing.T) {
+	const most = 8 << 20
+	budget := Budget{Bytes: most, Entries: 1000}
+	hidden := tarOf(t, file(".wh.x", strings.Repeat("0", 1<<20)))
+	hidden = hidden[:len(hidden)-1024] // without the archive's end
+	folder := tarOf(t, dir("d"))[:512]
+	copy(folder[124:136], "77777777777\x00") // what a folder says of its size allows nothing
+	copy(folder[148:156], checksumOf(folder))
+	note := paxTar(t, tar.TypeReg, paxRecord("comment", strings.Repeat("x", 900<<10)))
+	note = note[:512+901<<10]
+	for name, text := range map[string][]byte{"bodies of whiteouts": hidden, "folders of gigabytes": append(folder, note...)} {
+		root, err := os.OpenRoot(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer root.Close()
+		in := &endless{text: text}
+		err = newUnpacker(root, budget).apply(t.Context(), io.LimitReader(in, 256<<20))
+		if err == nil || in.said > 4*most {
+			t.Errorf("%s: %v after %d MB", name, err, in.said>>20)
+		}
+	}
+	behind := append(tarOf(t, file("a", "1")), make([]byte, 3<<20)...)
+	c := newCache(t)
+	c.Budget = budget
+	if tr, err := c.Tree(t.Context(), definitionOf(t, "X", behind, behind)); err != nil {
+		t.Errorf("zeros behind two archives: %v", err)
+	} else {
+		tr.Close()
+	}
+	if tr, err := c.Tree(t.Context(), definitionOf(t, "Y", behind, behind, behind)); err == nil || !strings.Contains(err.Error(), "follow the archive") {
+		t.Errorf("zeros behind three archives: %v", err)
+		if err == nil {
+			tr.Close()
+		}
+	}
+}
+
+// A cache may be one that other users of the node reach: what an image lets all write to, as each does with its /var/tmp, is
+// its owner's alone in the tree.
+func TestTreesAreWrittenByTheirOwnerAlone(t *testing.T) {
+	c := newCache(t)
+	tr := tree(t, c, definitionOf(t, "X", tarOf(t, entry{name: "var/tmp", kind: tar.TypeDir, mode: 0o1777},
+		entry{name: "var/tmp/f", body: "x", kind: tar.TypeReg, mode: 0o666}, hardlink("h", "var/tmp/f"), entry{name: "bin", kind: tar.TypeDir, mode: 0o775},
+		entry{name: "bin/x", body: "x", kind: tar.TypeReg, mode: 0o777})))
+	for name, want := range map[string]os.FileMode{"var/tmp": 0o755, "var/tmp/f": 0o644, "h": 0o644, "bin": 0o755, "bin/x": 0o755} {
+		if info, err := os.Stat(filepath.Join(tr.Path, name)); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s: %v, %v, want %v", name, info.Mode().Perm(), err, want)
+		}
+	}
+}
