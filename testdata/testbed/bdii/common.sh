@@ -1,5 +1,6 @@
 # Sourced by the other scripts; no side effects. State: $GRID_TESTBED_DIR/NAME.
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+. "$HERE/../left.sh"
 NAME=bdii SITES=10 SEED=1 EPOCH=0 DATA='' LOAD=bdii CONF=top BREATHE=30
 PORT=${GRID_TESTBED_BDII_PORT:-24170}   # below the ephemeral range
 RUNAS=openldap                          # user of slapd and of the updater
@@ -38,8 +39,11 @@ stop() {
   rm -f "$1"
 }
 
+ours() { tr '\0' ' ' <"/proc/$1/cmdline" 2>/dev/null | grep -qF -- "$STATE/"; }
+
 stop_all() {
+  rm -f "$STATE/env" # half stopped it is not up
   stop "$STATE/run/bdii-update.pid" "$STATE/bdii.conf"
   stop "$STATE/run/db/slapd.pid" "$STATE/slapd.conf"
-  rm -f "$STATE/env"
+  left bdii-update slapd # of who was interrupted
 }

@@ -41,12 +41,15 @@ clean_env=(/usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8)
 inroot() { chroot "$tree" "${clean_env[@]}" HOME=/root CONDOR_CONFIG=/etc/condor-pool.conf "$@"; }
 inuser() { chroot --userspec=$user:$user "$tree" "${clean_env[@]}" USER=$user HOME=/home/$user CONDOR_CONFIG=/etc/condor-pool.conf "$@"; }
 
+# ours tells whether a process runs in the tree.
+ours() { [ "$(readlink "/proc/$1/root" 2>/dev/null)" = "$tree" ]; }
+
 # stop_pid ends the process of a pid file if its command line holds a word.
 stop_pid() { # PIDFILE WORD [SIGNAL]
   local p
   [ -s "$1" ] || { rm -f "$1"; return 0; }
   p=$(tr -dc 0-9 <"$1")
-  if [ -n "$p" ] && [ "$(readlink "/proc/$p/root")" = "$tree" ] && tr '\0' ' ' <"/proc/$p/cmdline" | grep -q -- "$2"; then
+  if [ -n "$p" ] && ours "$p" && tr '\0' ' ' <"/proc/$p/cmdline" | grep -q -- "$2"; then
     kill -"${3:-TERM}" "$p" 2>/dev/null
     for _ in $(seq 200); do [ -d "/proc/$p" ] || break; sleep .1; done
     [ ! -d "/proc/$p" ] || kill -9 "$p" 2>/dev/null

@@ -3,6 +3,8 @@
 # process's command line or environment. --count only counts what runs.
 st=${GRID_TESTBED_DIR:-/tmp/grid-testbed}/monitor
 ours() { [ -d "/proc/$1" ] && { tr '\0' ' ' <"/proc/$1/cmdline"; tr '\0' ' ' <"/proc/$1/environ"; } 2>/dev/null | grep -qF -- "$st/"; }
+. "$(dirname "${BASH_SOURCE[0]}")/../left.sh"
+[ "${1:-}" = --count ] || rm -f "$st/env" # half stopped they are not up
 running=0
 for name in nagios gmetad gmond prometheus; do
   f=$st/run/$name.pid
@@ -17,5 +19,5 @@ for name in nagios gmetad gmond prometheus; do
   rm -f "$f"
   echo "stopped $name ($p)"
 done
-if [ "${1:-}" = --count ]; then echo "$running"; else rm -f "$st/env"; fi
+if [ "${1:-}" = --count ]; then echo "$running"; else left nagios4 gmond gmetad prometheus; fi
 exit 0

@@ -2,6 +2,8 @@
 # Stops what up.sh started and removes its data.
 set -uo pipefail
 base=${GRID_TESTBED_DIR:-/tmp/grid-testbed}/oidc
-[ ! -s "$base/pid" ] || kill "$(cat "$base/pid")" 2>/dev/null
+. "$(dirname "$0")/../left.sh"
+ours() { tr '\0' ' ' <"/proc/$1/cmdline" 2>/dev/null | grep -qF -- "$base/"; }
+left glewlwyd
 rm -rf "$base"
 exit 0

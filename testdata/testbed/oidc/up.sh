@@ -11,8 +11,6 @@ base=${GRID_TESTBED_DIR:-/tmp/grid-testbed}/oidc
 port=${GRID_TESTBED_OIDC_PORT:-17891}
 page=${GRID_TESTBED_OIDC_PAGE:-17892}
 url=https://localhost:$port
-mkdir -p "$base/certificates"
-chmod 755 "$base" "$base/certificates"
 
 # Its own service is not started: it would listen on all addresses.
 install() {
@@ -29,8 +27,9 @@ install() {
 
 # certificates makes an authority, its directory, and the issuer's and the page's certificate.
 certificates() {
-	[ ! -s "$base/host.pem" ] || return 0
 	(
+		mkdir -p "$base/certificates"
+		chmod 755 "$base" "$base/certificates"
 		cd "$base"
 		openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out certificates/ca.pem -days 3650 -subj '/O=Testbed/CN=Testbed Issuer CA'
 		openssl req -newkey rsa:2048 -nodes -keyout host.key -out host.csr -subj '/O=Testbed/CN=localhost'
@@ -115,12 +114,11 @@ fill() {
 up() { curl -s --max-time 5 --cacert "$base/certificates/ca.pem" -o /dev/null "$url/api/.well-known/"; }
 
 install
-certificates
-if ! { [ -s "$base/pid" ] && kill -0 "$(cat "$base/pid")" 2>/dev/null && [ -e "$base/filled" ]; }; then
-	rm -f "$base/db" "$base/filled"
+if ! { [ -e "$base/filled" ] && up; }; then
+	"$(dirname "$0")/down.sh" # and what is left of who was interrupted
+	certificates
 	configure
 	setsid glewlwyd --config-file="$base/glewlwyd.conf" >"$base/out" 2>&1 </dev/null &
-	echo $! >"$base/pid"
 	for _ in $(seq 1 100); do up && break || sleep 0.2; done
 	fill >"$base/fill.log"
 fi

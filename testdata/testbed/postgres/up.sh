@@ -11,11 +11,15 @@ bin=$(ls -d /usr/lib/postgresql/*/bin | sort -V | tail -n 1)
 as() { runuser -u postgres -- "$@"; }
 mkdir -p "$base"
 chown postgres "$base"
-if [ -s "$base/data/postmaster.pid" ] && as "$bin/pg_ctl" -D "$base/data" status >/dev/null; then
-	exit 0
-fi
-[ -d "$base/data" ] || as "$bin/initdb" -D "$base/data" -A trust -E UTF8 --locale=C >/dev/null
-as "$bin/pg_ctl" -D "$base/data" -w -l "$base/log" \
+# made sees to it that the data are whole, or not there.
+made() {
+	[ ! -d "$base/data" ] || return 0
+	rm -rf "$base/new"
+	as "$bin/initdb" -D "$base/new" -A trust -E UTF8 --locale=C >/dev/null
+	mv "$base/new" "$base/data"
+}
+made
+as "$bin/pg_ctl" -D "$base/data" status >/dev/null || as "$bin/pg_ctl" -D "$base/data" -w -l "$base/log" \
 	-o "-p $port -c listen_addresses=127.0.0.1 -c unix_socket_directories=$base" start
 printf 'postgres://postgres@127.0.0.1:%s/postgres?sslmode=disable\n' "$port" >"$base/url"
 chmod 644 "$base/url"

@@ -1,8 +1,9 @@
 #!/bin/bash
-# down.sh - stop what up.sh started: jobs first, then the daemons, by their own
-# pid files, each checked against the process's command line or environment.
+# down.sh - stop what up.sh started: jobs first, then the daemons, by their own pid files and then by
+# their names, each checked against the process's command line or environment.
 export PATH=$PATH:/usr/sbin
 st=${GRID_TESTBED_DIR:-/tmp/grid-testbed}/slurm
+. "$(dirname "${BASH_SOURCE[0]}")/../left.sh"
 ours() { [ -d "/proc/$1" ] && { tr '\0' ' ' <"/proc/$1/cmdline"; tr '\0' ' ' <"/proc/$1/environ"; } 2>/dev/null | grep -qF -- "$st/"; }
 stop() {
   [ -s "$1" ] || { rm -f "$1"; return 0; }
@@ -15,6 +16,7 @@ stop() {
   fi
   rm -f "$1"
 }
+rm -f "$st/env" # half stopped it is not up
 if [ -s "$st/run/slurmctld.pid" ] && ours "$(tr -d '[:space:]' <"$st/run/slurmctld.pid")"; then
   export SLURM_CONF=$st/slurm.conf
   timeout 20 scancel --state=PENDING -u "$(id -un)" 2>/dev/null
@@ -24,5 +26,5 @@ fi
 stop "$st/run/sshd.pid"
 for f in "$st"/run/slurmd-*.pid; do [ -e "$f" ] && stop "$f"; done
 for n in slurmctld slurmdbd mariadbd munged; do stop "$st/run/$n.pid"; done
-rm -f "$st/env"
+left sshd slurmd slurmstepd slurmctld slurmdbd mariadb-install mariadbd munged
 exit 0

@@ -1,6 +1,8 @@
 #!/bin/bash
-# down.sh - stops what up.sh started: jobs first, then the daemons, each by its pid file.
+# down.sh - stops what up.sh started: jobs first, then the daemons, by pid files and then by their names.
 . "$(cd "$(dirname "$0")" && pwd)/../condor/common.sh"
+. "$here/../left.sh"
+rm -f "$top/slurm24/env" # half stopped it is not up
 run=$tree/var/lib/slurm24/run
 if [ -s "$run/slurmctld.pid" ]; then
   inroot timeout 20 scancel -p short,long,infinite 2>/dev/null
@@ -9,5 +11,5 @@ fi
 for f in "$run"/slurmd-*.pid; do [ ! -e "$f" ] || stop_pid "$f" slurmd; done
 for n in slurmctld slurmdbd munged; do stop_pid "$run/$n.pid" $n; done
 stop_pid "$tree/var/lib/slurm24/mysql/mariadbd.pid" mariadbd
-rm -f "$top/slurm24/env"
+left slurmd slurmstepd slurmctld slurmdbd mariadb-install mariadbd munged
 exit 0

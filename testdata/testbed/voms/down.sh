@@ -1,6 +1,8 @@
 #!/bin/bash
 # Stops what up.sh started, by process id, each checked to be ours; --purge removes the state too.
 . "$(dirname "$0")/common.sh"
+. "$HERE/../left.sh"
+rm -f "$STATE/env" # half stopped it is not up
 for f in socat.pid voms.pid db/pid; do
   p=$(pid_in "$STATE/$f") || continue
   if [ -n "$p" ] && ours "$p"; then
@@ -10,5 +12,6 @@ for f in socat.pid voms.pid db/pid; do
   fi
   rm -f "$STATE/$f"
 done
-rm -f "$STATE/env" "$STATE/inside"
+left socat unshare mariadb-install mariadbd # of who was interrupted
+rm -f "$STATE/inside"
 [ "$1" != --purge ] || rm -rf "$STATE"

@@ -23,8 +23,9 @@ install() {
 start_db() {
   alive "$STATE/db/pid" && return 0
   if [ ! -d "$STATE/db/data" ]; then
-    mkdir -p "$STATE/db"; chown mysql "$STATE/db"
-    mariadb-install-db --no-defaults --user=mysql --datadir="$STATE/db/data" --auth-root-authentication-method=normal --skip-test-db >"$STATE/db.log" 2>&1
+    rm -rf "$STATE/db"; mkdir -p "$STATE/db"; chown mysql "$STATE/db"
+    mariadb-install-db --no-defaults --user=mysql --datadir="$STATE/db/new" --auth-root-authentication-method=normal --skip-test-db >"$STATE/db.log" 2>&1
+    mv "$STATE/db/new" "$STATE/db/data" # whole, or not there
   fi
   setsid mariadbd --no-defaults --user=mysql --datadir="$STATE/db/data" --socket="$STATE/db/sock" --pid-file="$STATE/db/pid" \
     --skip-networking --innodb-buffer-pool-size=16M >>"$STATE/db.log" 2>&1 </dev/null 9>&- &
@@ -34,8 +35,8 @@ start_db() {
 
 # The VO: alice is a member of the groups students and admins/secret and may be production; bob is a plain member.
 fill_db() {
-  sql -e "use $DB" 2>/dev/null && return 0
-  sql -e "create database $DB; create user voms@localhost identified by 'testbed'; grant select, lock tables, update, insert, delete on $DB.* to voms@localhost"
+  [ ! -e "$STATE/db/filled" ] || return 0
+  sql -e "drop database if exists $DB; drop user if exists voms@localhost; create database $DB; create user voms@localhost identified by 'testbed'; grant select, lock tables, update, insert, delete on $DB.* to voms@localhost"
   sql "$DB" </usr/share/voms/voms-mysql.data
   sql "$DB" <<S
 insert into ca values (1, '$BASE/CN=Example VOMS Testbed CA', 'the CA');
@@ -47,6 +48,7 @@ insert into m (userid, gid, rid) values (1, 1, null), (1, 2, null), (1, 1, 1), (
 insert into seqnumber values ('00');
 insert into version values (2);
 S
+  touch "$STATE/db/filled"
 }
 
 start_voms() {
@@ -89,7 +91,13 @@ answers() {
     timeout 5 openssl s_client -quiet -connect "$HOST:$PORT" -CAfile "$STATE/ca.pem" -cert "$STATE/bob.pem" -key "$STATE/bob.key" 2>/dev/null | grep -q "<ac>"
 }
 
-install; make_pki; make_vomses; start_db; fill_db; start_voms
+install
+if ! { alive "$STATE/voms.pid" && alive "$STATE/db/pid"; }; then # of who was interrupted, servers and half of the files may be left
+  "$HERE/down.sh"
+  [ -e "$STATE/certified" ] || rm -f "$STATE"/*.pem "$STATE"/*.key
+fi
+make_pki; touch "$STATE/certified"
+make_vomses; start_db; fill_db; start_voms
 for t in $(seq 1 60); do answers && break; sleep 0.5; done
 cat >"$STATE/env" <<X
 GRID_VOMS_STATE=$STATE
