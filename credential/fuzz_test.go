@@ -1,6 +1,10 @@
 package credential
 
 import (
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
 	"testing"
 	"time"
 
@@ -72,5 +76,30 @@ func FuzzToken(f *testing.F) {
 			return
 		}
 		_, _, _ = tok.For("https://ce"), tok.check(testNow), tok.Fits("https://ce", "x")
+	})
+}
+
+// A request for a delegation, as a CE or a scheduler sends it: it is refused, or what is signed for it is a proxy.
+func FuzzRequest(f *testing.F) {
+	key, err := generateKey("ecdsa")
+	if err != nil {
+		f.Fatal(err)
+	}
+	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: pkix.Name{CommonName: "x"}}, key)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}))
+	f.Add(der)
+	alice := newCA(f, "CA").user(f, "Alice", nil)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		req, err := parseRequest(data)
+		if err != nil {
+			return
+		}
+		c, err := alice.issue(req.PublicKey, issueOptions{now: testNow, lifetime: time.Hour, pathLen: -1})
+		if err == nil && verifyProxy(c, alice.chain[0], testNow) != nil {
+			t.Errorf("%v", verifyProxy(c, alice.chain[0], testNow))
+		}
 	})
 }

@@ -7,13 +7,13 @@ left() { # NAME...
   for p in /proc/[0-9]*; do
     p=${p#/proc/}
     { read -r name <"/proc/$p/comm"; } 2>/dev/null || continue
-    case " $* " in *" $name "*) ours "$p" || continue ;; *) continue ;; esac
+    case " $* " in *" $name "*) ours "$p" 2>/dev/null || continue ;; *) continue ;; esac
     kill "$p" 2>/dev/null && mine="$mine $p"
     kill -CONT "$p" 2>/dev/null
   done
   for p in $mine; do
     for _ in $(seq 100); do [ -d "/proc/$p" ] || break; sleep .1; done
-    ! ours "$p" || kill -9 "$p" 2>/dev/null
+    ! ours "$p" 2>/dev/null || kill -9 "$p" 2>/dev/null
     echo "ended $p, which was left"
   done
 }
