@@ -65,8 +65,18 @@ func (f fd) Read(p []byte) (int, error) {
 	}
 }
 
-// Write implements io.Writer for messages that a pipe takes whole.
-func (f fd) Write(p []byte) (int, error) { return unix.Write(int(f), p) }
+// Write implements io.Writer. A signal ends a call that has written a part to a pipe; the rest is written by the next one.
+func (f fd) Write(p []byte) (int, error) {
+	for done := 0; ; {
+		n, err := unix.Write(int(f), p[done:])
+		if done += max(n, 0); errors.Is(err, unix.EINTR) {
+			err = nil
+		}
+		if err != nil || done == len(p) {
+			return done, err
+		}
+	}
+}
 
 // keepSignals sees to it that batch systems, which signal every process of a job, do not end process 1: what has the
 // default action does not reach the first process of a namespace (pid_namespaces(7)). Elsewhere they are caught and

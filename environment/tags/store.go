@@ -267,12 +267,26 @@ func (s *Store) record(c Change) error {
 	if err != nil {
 		return err
 	}
-	f, err := s.open("history.jsonl", os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o664)
+	f, err := s.open("history.jsonl", os.O_APPEND|os.O_RDWR|os.O_CREATE, 0o664)
 	if err != nil {
 		return err
 	}
+	if torn, err := endsTorn(f); err != nil || torn {
+		line = append([]byte("\n"), line...) // what a full disk or a crash has cut spoils itself alone
+	}
 	_, err = f.Write(append(line, '\n'))
 	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// endsTorn tells whether a file's last line has no end.
+func endsTorn(f *os.File) (bool, error) {
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 {
+		return false, err
+	}
+	last := make([]byte, 1)
+	_, err = f.ReadAt(last, info.Size()-1)
+	return last[0] != '\n', err
 }
 
 // History gives every change, the first one first. A last line that a crash cut is left out.

@@ -477,3 +477,26 @@ func TestStoreOfSeveralHands(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A line of the history that a full disk or a crash has cut spoils itself alone: the change after it is told.
+func TestHistoryThatWasCut(t *testing.T) {
+	s := newStore(t)
+	add := func(name string) {
+		if err := s.Add(owner(), "", []Tag{{Name: name, State: Installable}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add("VEE-A")
+	name := filepath.Join(s.Dir, "history.jsonl")
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, append(text, text[:len(text)/2]...), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	add("VEE-B")
+	if h, err := s.History(); err != nil || len(h) != 2 || h[1].Tags[0] != "VEE-B" {
+		t.Errorf("%+v, %v", h, err)
+	}
+}

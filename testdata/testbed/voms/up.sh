@@ -92,7 +92,7 @@ answers() {
 }
 
 install
-if ! { alive "$STATE/voms.pid" && alive "$STATE/db/pid"; }; then # of who was interrupted, servers and half of the files may be left
+if ! { alive "$STATE/voms.pid" && alive "$STATE/socat.pid" && alive "$STATE/db/pid"; }; then # of who was interrupted, servers and half of the files may be left
   "$HERE/down.sh"
   [ -e "$STATE/certified" ] || rm -f "$STATE"/*.pem "$STATE"/*.key
 fi
