@@ -2,6 +2,7 @@ package credential
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -51,7 +52,7 @@ func TestAskedWithoutTheServersWords(t *testing.T) {
 	}
 }
 
-// An answer may come to who has given up meanwhile.
+// An answer may come to who has given up meanwhile, and the server's words may be in what is wrong with it.
 func TestAskedByWhoHasGivenUp(t *testing.T) {
 	ctx, giveUp := context.WithCancel(t.Context())
 	giveUp()
@@ -61,7 +62,7 @@ func TestAskedByWhoHasGivenUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	tell(req, &http.Response{StatusCode: 200}, nil, 0)
-	tell(req, nil, context.Canceled, 0)
+	tell(req, nil, errors.New(`malformed HTTP response "Bearer geheim"`), 0)
 	if text := strings.Join(told, ", "); text != "GET https://ce.example.org/: 200 OK (0s), GET https://ce.example.org/: no answer: context canceled (0s)" {
 		t.Error(text)
 	}

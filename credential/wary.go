@@ -72,8 +72,10 @@ func tell(r *http.Request, resp *http.Response, err error, took time.Duration) {
 	switch _, below := errors.AsType[*net.OpError](err); {
 	case err == nil:
 		came = strings.TrimSpace(strconv.Itoa(resp.StatusCode) + " " + http.StatusText(resp.StatusCode))
-	case below || r.Context().Err() != nil:
+	case below:
 		came = "no answer: " + err.Error()
+	case r.Context().Err() != nil: // err may have come from the server just before
+		came = "no answer: " + r.Context().Err().Error()
 	default:
 		came = "no answer"
 	}
