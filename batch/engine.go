@@ -243,6 +243,9 @@ func (e *Engine) finish(place int32, at int64, kind EventKind) {
 	i := int(e.m.jobs[place].ID)
 	e.c.state.Now = time.Unix(at, 0).UTC()
 	e.event(kind, i, at)
+	if kind == Cancelled {
+		e.m.gates.failed(at, e.m.jobs[place].ID)
+	}
 	e.m.end(at, place)
 	e.forget(i)
 }

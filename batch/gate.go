@@ -21,7 +21,7 @@ type gated struct {
 	job   int32
 	seq   int64
 	delay int64 // for so long after what it waits for
-	well  bool  // that is not to have been too late for its deadline
+	well  bool  // that is to end by itself: Slurm's afterok
 }
 
 // clone copies the gates into the memory of an older copy.
@@ -130,19 +130,15 @@ func (g *gates) lapsed(now int64, j *job) {
 	}
 }
 
-// failed lets those in that waited for one to end that has been cancelled. Who waits for its success does so for ever.
+// failed lets those in that waited for one to end that has been cancelled. Who waits for its success does so for
+// ever, also when another has its number.
 func (g *gates) failed(now, id int64) {
-	var well []gated
 	for _, w := range g.end[id] {
-		if w.well {
-			well = append(well, w)
-		} else {
+		if !w.well {
 			g.later.push(due{now + w.delay, w.seq, w.job})
 		}
 	}
-	if delete(g.end, id); len(well) > 0 {
-		g.end[id] = well
-	}
+	delete(g.end, id)
 }
 
 func (g *gates) follow(of map[int64][]gated, now, id int64) {

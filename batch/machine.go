@@ -139,7 +139,7 @@ func (m *Machine) cancel(now int64, id int32) {
 	m.advance(now)
 	m.gates.lapse(m)
 	m.wait--
-	m.gates.ended(m.now, m.jobs[id].ID)
+	m.gates.failed(m.now, m.jobs[id].ID)
 	m.gates.started(m.now, m.jobs[id].ID)
 	if j := &m.jobs[id]; j.state == stuck || j.gates > 0 || m.queues.unpark(id, j) {
 		m.drop(id)
