@@ -319,3 +319,52 @@ func TestEachFailureOfTheRecordsIsTold(t *testing.T) {
 		}
 	})
 }
+
+// A description that one kind of computing element cannot be given goes to another kind, past all others of the first, with
+// whatever alternatives a job has; where no other takes it, it has failed as the first said.
+func TestUnfitForOneKind(t *testing.T) {
+	for name, c := range map[string]struct {
+		other plugins.Kind // that the other kind answers with; 0: it takes the job
+		state plugins.State
+		why   string
+	}{
+		"taken by the other":     {0, plugins.Accepted, ""},
+		"unfit for both":         {plugins.Invalid, plugins.Failed, "no such name there"},
+		"refused by the other":   {plugins.Refused, plugins.Failed, "no such name there"},
+		"the other is not there": {plugins.Unavailable, plugins.Failed, "no such name there"},
+	} {
+		b, f := rig(t)
+		other := &fake{dir: t.TempDir()}
+		reg, err := plugins.NewRegistry(
+			plugins.Opened{Backend: plugins.Backend{Interfaces: []string{glue.InterfaceARCREST}}, Submitter: f},
+			plugins.Opened{Backend: plugins.Backend{Interfaces: []string{"other"}}, Submitter: other})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Registry, b.Alternatives = reg, 2
+		b.Rules.Interfaces = []string{glue.InterfaceARCREST, "other"}
+		b.Rules.Speaks = func(string) bool { return true }
+		f.answer = func(string, string) error { return fault(plugins.Invalid, "no such name here") }
+		other.answer = func(string, string) error {
+			if c.other == 0 {
+				return nil
+			}
+			return fault(c.other, "no such name there")
+		}
+		last := site("z", func(r *glue.Resource) { r.Endpoints[0].Interface = "other"; r.Waiting = glue.Some(int64(5000)) })
+		os, err := b.Submit(context.Background(), plan(t, b, []*glue.Resource{site("a"), site("b"), site("c"), last}, stored(t, `Executable = "/bin/true"; RetryCount = 3;`)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := os[0]
+		if o.State != c.state || !strings.Contains(o.Reason, c.why) || len(f.requests) != 1 || len(other.requests) != 1 {
+			t.Errorf("%s: %s (%s) after %v and %v", name, o.State, o.Reason, f.requests, other.requests)
+		}
+		if said := actions(t, b, o.ID); !strings.Contains(said, "invalid") {
+			t.Errorf("%s: the log says %s", name, said)
+		}
+		if o.State == plugins.Accepted && (len(o.Past) != 1 || !strings.Contains(o.Past[0].Reason, "no such name here")) {
+			t.Errorf("%s: past attempts are %+v", name, o.Past)
+		}
+	}
+}

@@ -78,7 +78,7 @@ func join(c *Controller, set *jdl.JobSet, at map[*jdl.Job]*Record, parent string
 // choose makes the best alternatives, as many as are worth recording, the
 // choices of a job, and keeps what ranked them for this process.
 func (o *Outcome) choose(rs []rank.Ranked, most int) []Choice {
-	rs = rs[:min(len(rs), most)]
+	rs = foremostAndKinds(rs, most)
 	cs := make([]Choice, 0, len(rs))
 	o.ranked = make(map[string]*rank.Ranked, len(rs))
 	for i := range rs {
@@ -92,6 +92,23 @@ func (o *Outcome) choose(rs []rank.Ranked, most int) []Choice {
 		cs = append(cs, c)
 	}
 	return cs
+}
+
+// foremostAndKinds are the best so many, and of each kind of back-end that is not among them the best: a description may do for that one alone.
+func foremostAndKinds(rs []rank.Ranked, most int) []rank.Ranked {
+	if len(rs) <= most {
+		return rs
+	}
+	best, kinds := slices.Clone(rs[:most]), map[string]bool{}
+	for i := range best {
+		kinds[best[i].Endpoint.Interface] = true
+	}
+	for i := most; i < len(rs); i++ {
+		if kind := rs[i].Endpoint.Interface; !kinds[kind] {
+			best, kinds[kind] = append(best, rs[i]), true
+		}
+	}
+	return best
 }
 
 // Submit records the jobs of a plan and sends those that wait for no other, as many as

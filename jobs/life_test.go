@@ -72,6 +72,7 @@ func lifeCases() []lifeCase {
 		{"withdrawn", Withdrawn{Choice: Choice{Resource: "b"}}, one(plugins.Submitting), plugins.Intended},
 		{"accepted", Accepted{Handle: plugins.Handle{ID: "h"}}, one(plugins.Submitting), plugins.Accepted},
 		{"refused", Refused{Kind: plugins.Refused, Why: "full"}, one(plugins.Submitting), plugins.Intended},
+		{"unfit for one kind", Unfit{Why: "no", Others: []Choice{{Resource: "c"}}}, one(plugins.Submitting), plugins.Intended},
 		{"invalid", Invalid{Why: "no"}, one(plugins.Submitting), plugins.Failed},
 		{"unanswered", Unanswered{Why: "cut"}, one(plugins.Submitting), same},
 		{"not found, too early", NotFound{Settle: SettleTime, Asked: clock.Reading{Start: "s", Up: SettleTime - 1}}, one(plugins.Submitting), same},

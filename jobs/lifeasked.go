@@ -50,7 +50,21 @@ func (e Refused) apply(r *Record, now time.Time) (string, bool) {
 	return e.Why, true
 }
 
-// Invalid is that the job cannot run anywhere as it is described.
+// Unfit is that a kind of computing element cannot be given the job as it is described: it may be offered to others.
+type Unfit struct {
+	Why    string
+	Others []Choice
+}
+
+func (Unfit) name() string          { return "invalid" }
+func (Unfit) from() []plugins.State { return asked }
+func (e Unfit) apply(r *Record, now time.Time) (string, bool) {
+	r.State, r.Owner, r.Reason, r.Choices = plugins.Intended, "", e.Why, e.Others
+	r.keepPast(Past{State: plugins.Failed, Reason: e.Why, Ended: now})
+	return e.Why, true
+}
+
+// Invalid is that no kind of computing element that the job has left can be given it as it is described.
 type Invalid struct{ Why string }
 
 func (Invalid) name() string          { return "invalid" }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -284,7 +285,7 @@ func (s *sending) settle(ctx context.Context, os []*Outcome, results []plugins.R
 		if r.State != plugins.Submitting || r.Owner != s.lease.Name() {
 			return nil // another process took us for dead
 		}
-		return answered(ctx, result[r.ID], choice[r.ID], at)
+		return answered(ctx, r, result[r.ID], choice[r.ID], at)
 	})
 	if err != nil {
 		for _, o := range os {
@@ -303,7 +304,7 @@ func (s *sending) settle(ctx context.Context, os []*Outcome, results []plugins.R
 }
 
 // answered is what an answer to a request means.
-func answered(ctx context.Context, res plugins.Result, c Choice, at clock.Reading) Event {
+func answered(ctx context.Context, r *Record, res plugins.Result, c Choice, at clock.Reading) Event {
 	if res.Err == nil {
 		return Accepted{Handle: res.Handle}
 	}
@@ -312,6 +313,9 @@ func answered(ctx context.Context, res plugins.Result, c Choice, at clock.Readin
 	case !ok || e.Kind == plugins.Uncertain:
 		return Unanswered{Why: res.Err.Error(), At: at}
 	case e.Kind == plugins.Invalid:
+		if others := otherKinds(r.Choices, c); len(others) > 0 {
+			return Unfit{Why: res.Err.Error(), Others: others}
+		}
 		return Invalid{Why: res.Err.Error()}
 	case interrupted(ctx, res.Err):
 		return Withdrawn{Choice: c}
@@ -326,10 +330,15 @@ func interrupted(ctx context.Context, err error) bool {
 	return ok && e.Kind != plugins.Uncertain && ctx.Err() != nil && (errors.Is(err, context.Canceled) || e.Kind == plugins.Unavailable)
 }
 
+// otherKinds are the choices that a back-end of another kind stands for: what one cannot say to its batch system another may.
+func otherKinds(cs []Choice, refused Choice) []Choice {
+	return slices.DeleteFunc(slices.Clone(cs), func(c Choice) bool { return c.Endpoint.Interface == refused.Endpoint.Interface })
+}
+
 // remember marks an endpoint that could not be used at all.
 func (s *sending) remember(ctx context.Context, endpoint string, err error) {
 	e, ok := errors.AsType[*plugins.Error](err)
-	if !ok || e.Kind == plugins.Refused || interrupted(ctx, err) {
+	if !ok || e.Kind == plugins.Refused || e.Kind == plugins.Invalid || interrupted(ctx, err) {
 		return
 	}
 	s.Scouts.silent(endpoint, s.now())

@@ -83,6 +83,7 @@ func TestWhatEventsWrite(t *testing.T) {
 		"withdrawn":                     {"State Owner Handle Choices Uncertain Since Sent", "State Owner Tried Choices Uncertain Since Sent"},
 		"accepted":                      {"State Reason Owner Handle Choices Uncertain Since Submitted", "State Owner Handle Choices Uncertain Since Submitted"},
 		"refused":                       {"State Reason Owner Past", "State Reason Owner Past"},
+		"unfit for one kind":            {"State Reason Owner Past Choices", "State Reason Owner Past Choices"},
 		"invalid":                       {"State Reason Owner NoRetry Fault Ended", "State Reason Owner NoRetry Fault Ended"},
 		"unanswered":                    {"Reason Owner Uncertain Since", "Reason Owner Uncertain Since"},
 		"not found, too early":          {"", ""},

@@ -20,7 +20,7 @@ const (
 	Unavailable                 // it could not be reached or is broken: try the next, remember
 	Uncertain                   // the request may have arrived: stop, look it up
 	Credential                  // it does not accept our credential
-	Invalid                     // the job cannot run anywhere as described
+	Invalid                     // it cannot be given the job as described: try another kind of back-end
 )
 
 func (k Kind) String() string {
