@@ -30,6 +30,7 @@ type Env struct {
 	Exe         string // absolute path of this program, to start helpers with
 	UID         int
 	Now         func() time.Time
+	Closed      bool // whoever called closed Out, as it seems
 	Terminal    bool // Out is a terminal: colour, live tables
 	ErrTerminal bool // Err is a terminal: progress bars
 	InTerminal  bool // In is a terminal: questions are asked
@@ -50,6 +51,7 @@ func OSEnv() Env {
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
 		Getenv: homely(os.Getenv), Environ: os.Environ(), Dir: dir, Exe: executable(), UID: os.Geteuid(), Now: time.Now,
 	}
+	env.Closed = closedOut(os.Stdout)
 	env.ErrTerminal = term.IsTerminal(int(os.Stderr.Fd()))
 	env.InTerminal = term.IsTerminal(int(os.Stdin.Fd()))
 	fd := int(os.Stdout.Fd())

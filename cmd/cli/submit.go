@@ -241,6 +241,7 @@ func sendPlan(ctx context.Context, d *deps, s *session, p *broker.Plan, files []
 	if !d.json {
 		printSent(d, p, rs) // what was sent has its id said, whatever else went wrong
 	}
+	sayWhereIDs(d, rs)
 	if ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled)) {
 		return rs, stopped(rs)
 	}
