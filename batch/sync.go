@@ -74,13 +74,22 @@ func (l *Live) compare(s State, endings []Ending) (Synced, error) {
 
 // Missing tells whether a job that was there at the last picture is not in this one.
 func (l *Live) Missing(s State) bool {
-	there := 0
+	there, next := 0, 0
 	for i := range s.Jobs {
-		if _, known := l.index[s.Jobs[i].ID]; known {
-			there++
+		if at, known := l.place(s.Jobs[i].ID, next); known {
+			there, next = there+1, at+1
 		}
 	}
 	return there < len(l.index)
+}
+
+// place is where a job is in the state, which is to be looked at first: pictures have jobs in the order of those before.
+func (l *Live) place(id string, first int) (at int, known bool) {
+	if jobs := l.c.state.Jobs; first < len(jobs) && id != "" && jobs[first].ID == id {
+		return first, true
+	}
+	at, known = l.index[id]
+	return at, known
 }
 
 // TwiceError names a job that a state has twice, or that has no name.
@@ -142,15 +151,15 @@ func (d *difference) compare(jobs []Job) error {
 // which of those have been found.
 func (d *difference) places(jobs []Job) (places []int, known []bool, err error) {
 	places, known = make([]int, len(jobs)), make([]bool, len(d.was.Jobs))
-	fresh := map[string]bool{}
+	fresh, next := map[string]bool{}, 0
 	for i := range jobs {
 		id := jobs[i].ID
-		at, ok := d.l.index[id]
+		at, ok := d.l.place(id, next)
 		if id == "" || ok && known[at] || !ok && fresh[id] {
 			return nil, nil, &TwiceError{id}
 		}
 		if places[i] = at; ok {
-			known[at] = true
+			known[at], next = true, at+1
 		} else {
 			places[i], fresh[id] = -1, true
 		}

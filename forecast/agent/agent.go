@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -140,7 +141,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	var said lately
 	for {
 		before := a.looked
-		err := tell(ctx, a)
+		err := step(ctx, a)
 		if work := ponder(a); work != nil { // looks go on meanwhile
 			go work()
 		}
@@ -185,13 +186,21 @@ func (a *Agent) prepare() {
 	})
 }
 
+// step looks and publishes, and writes the memory where that is due: what has happened is told first, for
+// a scheduler waits for that, and for a file of some megabytes nobody does.
+func step(ctx context.Context, a *Agent) error {
+	err := tell(ctx, a)
+	unkept := a.save(false)
+	return cmp.Or(err, unkept)
+}
+
 // askTime bounds one look at the batch system, and one request.
 const askTime = 30 * time.Second
 
 // Step looks once, publishes, and ponders what need not be told at once.
 func (a *Agent) Step(ctx context.Context) error {
 	a.prepare()
-	err := tell(ctx, a)
+	err := step(ctx, a)
 	if work := ponder(a); work != nil {
 		work()
 	}
@@ -218,11 +227,11 @@ func tell(ctx context.Context, a *Agent) error {
 	alone := a.Conf.Scheduler == "" || a.Now().Before(a.retry)
 	switch {
 	case alone && same:
-		return a.save(false)
+		return nil
 	case alone:
 		state, f := foretell(a)
 		a.offer(freeSlots(a, state, f, begunNow(bookedNow(a), state, a.Now())))
-		return a.save(false)
+		return nil
 	case same && settled(a):
 		err = stay(ctx, a)
 	default:
@@ -235,7 +244,7 @@ func tell(ctx context.Context, a *Agent) error {
 		return fmt.Errorf("publishing: %w", err)
 	}
 	a.failed = 0
-	return a.save(false)
+	return nil
 }
 
 // publish tells the scheduler what is new, and makes what it has booked.

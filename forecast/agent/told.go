@@ -12,7 +12,14 @@ type toldJobs struct {
 	of   map[string]*toldJob
 	look uint64 // that they were last held against
 	seen int    // how many of them that has
+	// was and is are those of the look before and of this one, in its order. Little comes between two jobs from look
+	// to look: most are found behind the one before, without a search by name.
+	was, is []*toldJob
+	next    int // in was
 }
+
+// lookOn is behind how many jobs that are gone the next is still found in its order.
+const lookOn = 4
 
 // toldJob is one of them, and the last look that had it.
 type toldJob struct {
@@ -23,19 +30,33 @@ type toldJob struct {
 func newToldJobs() *toldJobs { return &toldJobs{of: map[string]*toldJob{}} }
 
 // begin begins to hold them against a look.
-func (t *toldJobs) begin() { t.look, t.seen = t.look+1, 0 }
+func (t *toldJobs) begin() {
+	t.was, t.is = t.is, t.was[:0]
+	t.look, t.seen, t.next = t.look+1, 0, 0
+}
 
 // see is what was told of a job that the look has; nothing: it is new.
 func (t *toldJobs) see(name string) *wire.Entry {
-	j := t.of[name]
+	j := t.find(name)
 	if j == nil {
 		return &wire.Entry{}
 	}
 	if j.look != t.look {
 		j.look = t.look
 		t.seen++
+		t.is = append(t.is, j)
 	}
 	return &j.Entry
+}
+
+func (t *toldJobs) find(name string) *toldJob {
+	for k := t.next; k < min(t.next+lookOn, len(t.was)); k++ {
+		if j := t.was[k]; j.Task == name {
+			t.next = k + 1
+			return j
+		}
+	}
+	return t.of[name]
 }
 
 // gone are those that the look does not have.
@@ -52,12 +73,16 @@ func (t *toldJobs) gone() (list []string) {
 	return list
 }
 
-// take takes in what the scheduler has taken.
+// take takes in what the scheduler has taken. Who is gone was not in the last look.
 func (t *toldJobs) take(jobs []wire.Entry, gone []string) {
 	for _, name := range gone {
 		delete(t.of, name)
 	}
 	for i := range jobs {
+		if j := t.of[jobs[i].Task]; j != nil {
+			j.Entry = jobs[i]
+			continue
+		}
 		t.of[jobs[i].Task] = &toldJob{Entry: jobs[i]}
 	}
 }
