@@ -10,7 +10,6 @@ import (
 	"encoding/hex"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"gridbroker/credential"
@@ -41,10 +40,7 @@ type Options struct {
 // Backend is the back-end for org.nordugrid.arcrest.
 type Backend struct {
 	o       Options
-	mu      sync.Mutex
-	clients map[string]*client // by base URL and credential
-	set     *credential.Set    // as last asked for
-	asked   time.Time
+	clients credential.Clients[*client] // by base URL and whom we are
 }
 
 var (
@@ -71,19 +67,11 @@ func New(o Options) *Backend {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Backend{o: o, clients: map[string]*client{}}
+	return &Backend{o, credential.Clients[*client]{Find: o.trusting, Now: o.Now, Drop: (*client).drop}}
 }
 
 // Close drops idle connections.
-func (b *Backend) Close() error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, c := range b.clients {
-		c.http.CloseIdleConnections()
-	}
-	clear(b.clients)
-	return nil
-}
+func (b *Backend) Close() error { return b.clients.Close() }
 
 // client returns the one for an endpoint with the present credential of the
 // owner of a job; owner "" takes the preferred one. op is for the message of a
@@ -93,7 +81,7 @@ func (b *Backend) client(ctx context.Context, op, endpoint, owner string) (*clie
 	if err != nil {
 		return nil, &plugins.Error{Kind: plugins.Unavailable, Op: op, Endpoint: endpoint, Err: err}
 	}
-	set, err := b.credentials()
+	set, err := b.clients.Set()
 	var who *identity
 	if err == nil {
 		who, err = identify(ctx, set, base, owner, b.o.Now())
@@ -101,15 +89,7 @@ func (b *Backend) client(ctx context.Context, op, endpoint, owner string) (*clie
 	if err != nil {
 		return nil, &plugins.Error{Kind: plugins.Credential, Op: op, Endpoint: hostOf(base), Err: err}
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	key := base + " " + who.key
-	if c := b.clients[key]; c != nil {
-		return c, nil
-	}
-	c := newClient(b.o, base, who)
-	b.clients[key] = c
-	return c, nil
+	return b.clients.For(base+" "+who.name(), who.key, func(**client) (*client, error) { return newClient(b.o, base, who), nil })
 }
 
 // baseOf is the URL that the REST paths follow, whatever form of it was

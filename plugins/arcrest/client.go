@@ -47,6 +47,8 @@ func newClient(o Options, base string, who *identity) *client {
 	}
 }
 
+func (c *client) drop() { c.http.CloseIdleConnections() }
+
 // call is one request.
 type call struct {
 	op      string // what is being done, for messages

@@ -1,7 +1,6 @@
 package arcrest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -57,48 +56,13 @@ func (w *identity) bearer(ctx context.Context, base, scope string) (t *credentia
 	return t, nil
 }
 
-// identityAge is how long the answer of Options.Credentials is good for.
-const identityAge = 30 * time.Second
-
-// credentials asks for them now and then. As long as they stay the same the
-// set does too, with the tokens that it has got for endpoints.
-func (b *Backend) credentials() (*credential.Set, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	now := b.o.Now()
-	if age := now.Sub(b.asked); b.set != nil && age >= 0 && age < identityAge {
-		return b.set, nil
+// trusting are the credentials that are there, with which servers can be told.
+func (o *Options) trusting() (*credential.Set, error) {
+	set, err := o.Credentials()
+	if err == nil && (set == nil || set.Trust == nil) {
+		err = errNoTrust
 	}
-	set, err := b.o.Credentials()
-	if err != nil {
-		return nil, err
-	}
-	if set == nil || set.Trust == nil {
-		return nil, errNoTrust
-	}
-	if b.set == nil || !unchanged(b.set, set) {
-		b.set = set
-	}
-	b.asked = now
-	return b.set, nil
-}
-
-func unchanged(a, b *credential.Set) bool {
-	return (a.Minter == nil) == (b.Minter == nil) && bytes.Equal(leaf(a), leaf(b)) && raw(a) == raw(b)
-}
-
-func leaf(s *credential.Set) []byte {
-	if s.X509 == nil {
-		return nil
-	}
-	return s.X509.Chain()[0].Raw
-}
-
-func raw(s *credential.Set) string {
-	if s.Token == nil {
-		return ""
-	}
-	return s.Token.Raw()
+	return set, err
 }
 
 // identify returns the one of that name for an endpoint; "" takes the
@@ -106,7 +70,7 @@ func raw(s *credential.Set) string {
 func identify(ctx context.Context, set *credential.Set, base, name string, now time.Time) (*identity, error) {
 	var other *identity
 	if x := set.X509; x != nil && now.Before(x.NotAfter()) {
-		who := &identity{x509: x, set: set, trust: set.Trust, key: digest(x.Chain()[0].Raw)}
+		who := &identity{x509: x, set: set, trust: set.Trust, key: digest([]byte(x.Leaf()))}
 		if name == "" || who.name() == name {
 			return who, nil
 		}

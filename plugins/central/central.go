@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"gridbroker/credential"
@@ -29,13 +28,8 @@ const (
 // Backend is the plugins.Submitter for central schedulers.
 type Backend struct {
 	conf    plugins.Config
-	mu      sync.Mutex
-	clients map[string]*client
+	clients credential.Clients[*client]
 }
-
-// identityAge is how long the answer of Config.Credentials is good for: who follows jobs for days
-// shows the token and the proxy that are there by then.
-const identityAge = 30 * time.Second
 
 var (
 	_ plugins.Submitter    = (*Backend)(nil)
@@ -53,7 +47,7 @@ var (
 
 // Open opens the back-end.
 func Open(c plugins.Config) (plugins.Submitter, error) {
-	return &Backend{conf: c, clients: map[string]*client{}}, nil
+	return &Backend{c, credential.Clients[*client]{Find: c.Credentials, Now: c.Now, Drop: (*client).drop}}, nil
 }
 
 // or is the parameter of a scheduler's URL that names another of its replicas:
@@ -109,7 +103,6 @@ type client struct {
 	set      *credential.Set
 	tokens   map[string]*credential.Token // what each replica is shown, by its address; none: nothing
 	lack     error                        // why there is no token for them that they could be shown; nil: there is, or nobody has set one up
-	asked    time.Time                    // when it was last looked whether there is a newer one
 	turning  turning
 	clock    timepiece
 }
@@ -159,15 +152,9 @@ const answerTime = time.Minute
 const dialTime = 10 * time.Second
 
 // Close ends the connections.
-func (b *Backend) Close() error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, c := range b.clients {
-		c.http.CloseIdleConnections()
-	}
-	clear(b.clients)
-	return nil
-}
+func (b *Backend) Close() error { return b.clients.Close() }
+
+func (c *client) drop() { c.http.CloseIdleConnections() }
 
 // Source implements plugins.SourceOpener: a scheduler is one resource that
 // takes every job.

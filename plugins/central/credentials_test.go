@@ -139,3 +139,31 @@ func TestTokenOfALogin(t *testing.T) {
 		t.Errorf("the issuer was asked %d times", minted)
 	}
 }
+
+// A token that stays keeps its connection, however often it is looked for; another one is shown in a connection of its own.
+func TestConnectionStaysWithItsToken(t *testing.T) {
+	now, from := time.Now(), map[string]bool{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		from[r.RemoteAddr] = true
+		io.WriteString(w, `{"interface":"org.gridbroker.scheduler","let_in":true}`)
+	}))
+	t.Cleanup(server.Close)
+	user := "alice"
+	back, err := central.Open(plugins.Config{Now: func() time.Time { return now }, Credentials: func() (*credential.Set, error) {
+		return &credential.Set{Token: tokenOf(t, user, server.URL)}, nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := back.(*central.Backend)
+	t.Cleanup(func() { b.Close() })
+	for turn, want := range []int{1, 1, 1, 2, 2} {
+		if turn == 3 {
+			user = "alice2"
+		}
+		if _, err := b.Ping(t.Context(), strings.Replace(server.URL, "http", "grid+http", 1)); err != nil || len(from) != want {
+			t.Errorf("question %d: %d connections, want %d, %v", turn, len(from), want, err)
+		}
+		now = now.Add(time.Minute)
+	}
+}

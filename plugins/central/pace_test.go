@@ -151,7 +151,7 @@ func TestBusyForAMoment(t *testing.T) {
 				return resp, nil
 			}
 			url := "grid+http://127.0.0.1:1"
-			back := &Backend{conf: steady, clients: map[string]*client{url: {replicas: &plugins.Replicas{Bases: []string{"http://127.0.0.1:1"}}, endpoint: url, http: &http.Client{Transport: answers(answer)}, set: &credential.Set{}}}}
+			back := steadily(t, url, answer)
 			began := time.Now()
 			r := back.Submit(t.Context(), []plugins.Request{{ID: "a", Endpoint: glue.Endpoint{URL: url, Interface: Interface}, Job: &jdl.Job{Executable: "/bin/true"}}}, nil)[0]
 			e, failed := errors.AsType[*plugins.Error](r.Err)
@@ -195,7 +195,7 @@ func TestInDoubtIsAskedAgain(t *testing.T) {
 				return &http.Response{StatusCode: code, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(text))}, nil
 			}
 			url := "grid+http://127.0.0.1:1"
-			back := &Backend{conf: steady, clients: map[string]*client{url: {replicas: &plugins.Replicas{Bases: []string{"http://127.0.0.1:1"}}, endpoint: url, http: &http.Client{Transport: answers(answer)}, set: &credential.Set{}}}}
+			back := steadily(t, url, answer)
 			began := time.Now()
 			r := back.Submit(t.Context(), []plugins.Request{{ID: "a", Endpoint: glue.Endpoint{URL: url, Interface: Interface}, Job: &jdl.Job{Executable: "/bin/true"}}}, nil)[0]
 			var kind plugins.Kind
@@ -211,3 +211,18 @@ func TestInDoubtIsAskedAgain(t *testing.T) {
 
 // steady is a user whose credentials stay as they are.
 var steady = plugins.Config{Now: time.Now, Credentials: func() (*credential.Set, error) { return &credential.Set{}, nil }}
+
+// steadily is the back-end of that user, to whom a scheduler gives the answers of a test.
+func steadily(t *testing.T, url string, answer answers) *Backend {
+	t.Helper()
+	opened, err := Open(steady)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := opened.(*Backend)
+	c := &client{replicas: &plugins.Replicas{Bases: []string{"http://127.0.0.1:1"}}, endpoint: url, http: &http.Client{Transport: answer}, set: &credential.Set{}}
+	if _, err := b.clients.For(url, c.shows(c.replicas.Bases), func(**client) (*client, error) { return c, nil }); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"gridbroker/credential"
 	"gridbroker/plugins"
 )
 
@@ -27,7 +26,7 @@ func TestPeek(t *testing.T) {
 		return &http.Response{StatusCode: code, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(text))}, nil
 	}
 	url := "grid+http://127.0.0.1:1"
-	back := &Backend{conf: steady, clients: map[string]*client{url: {replicas: &plugins.Replicas{Bases: []string{"http://127.0.0.1:1"}}, endpoint: url, http: &http.Client{Transport: answers(answer)}, set: &credential.Set{}}}}
+	back := steadily(t, url, answer)
 	for _, v := range []struct {
 		state, name string
 		offset      int64

@@ -16,7 +16,6 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -35,8 +34,7 @@ const (
 // backend is the plugins.Submitter for desks.
 type backend struct {
 	conf    plugins.Config
-	mu      sync.Mutex
-	clients map[string]*client
+	clients credential.Clients[*client]
 }
 
 var (
@@ -51,7 +49,7 @@ var (
 
 // Open opens the back-end.
 func Open(c plugins.Config) (plugins.Submitter, error) {
-	return &backend{conf: c, clients: map[string]*client{}}, nil
+	return &backend{c, credential.Clients[*client]{Find: c.Credentials, Now: c.Now, Drop: (*client).drop}}, nil
 }
 
 // parseURL reads tree://host:port, and returns it and where the desk answers.
@@ -68,14 +66,12 @@ type client struct {
 	endpoint, base string
 	http           *http.Client
 	x              *credential.X509
-	made           time.Time
 }
+
+func (c *client) drop() { c.http.CloseIdleConnections() }
 
 // owner is whom the desk takes us for, whichever proxy we show.
 func (c *client) owner() string { return c.x.Identity() }
-
-// identityAge is how long a client is good for: who follows jobs for days shows the proxy that is there by then.
-const identityAge = 30 * time.Second
 
 // How long a desk may take to be reached, and to answer.
 const (
@@ -88,14 +84,7 @@ func (b *backend) client(raw string) (*client, error) {
 	if err != nil {
 		return nil, &plugins.Error{Kind: plugins.Invalid, Op: "use", Endpoint: plugins.Redacted(raw), Err: err}
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	now := b.conf.Now()
-	had := b.clients[endpoint]
-	if had != nil && now.Sub(had.made).Abs() < identityAge {
-		return had, nil
-	}
-	set, err := b.conf.Credentials()
+	set, err := b.clients.Set()
 	switch {
 	case err != nil:
 	case set.X509 == nil:
@@ -109,27 +98,19 @@ func (b *backend) client(raw string) (*client, error) {
 		}
 		return nil, err
 	}
+	return b.clients.For(endpoint, set.X509.Leaf(), func(**client) (*client, error) { return connect(endpoint, base, set), nil })
+}
+
+// connect makes a client of what is there to be shown.
+func connect(endpoint, base string, set *credential.Set) *client {
 	t := credential.Wary(&http.Transport{MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute, DialContext: (&net.Dialer{Timeout: dialTime}).DialContext})
 	t.DialTLSContext = set.Dialer(set.X509).DialTLS
-	c := &client{endpoint: endpoint, base: base, x: set.X509, made: now,
+	return &client{endpoint: endpoint, base: base, x: set.X509,
 		http: &http.Client{Transport: t, Timeout: answerTime, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
-	if had != nil {
-		had.http.CloseIdleConnections()
-	}
-	b.clients[endpoint] = c
-	return c, nil
 }
 
 // Close ends the connections.
-func (b *backend) Close() error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, c := range b.clients {
-		c.http.CloseIdleConnections()
-	}
-	clear(b.clients)
-	return nil
-}
+func (b *backend) Close() error { return b.clients.Close() }
 
 // Source implements plugins.SourceOpener: a tree is one resource that takes every job, of those whom it can know.
 func (b *backend) Source(u *url.URL) (plugins.Source, error) {

@@ -1,0 +1,52 @@
+package arcrest
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"gridbroker/credential"
+)
+
+// A proxy that stays keeps its connections, however often it is looked for; a newer one of the same person has its own, and
+// those of the old one are closed.
+func TestConnectionsStayWithTheirProxy(t *testing.T) {
+	p, now, from := newPKI(t), time.Now(), map[string]bool{}
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		from[r.RemoteAddr] = true
+		io.WriteString(w, "{}")
+	}))
+	s.TLS = p.server(t, time.Now().Add(time.Hour))
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	b := New(Options{Credentials: func() (*credential.Set, error) { return credential.Discover(credential.Env{}, p.user) }, Now: func() time.Time { return now }})
+	t.Cleanup(func() { b.Close() })
+	var first *client
+	for turn, want := range []int{1, 1, 1, 2, 2} {
+		if turn == 3 {
+			p.user = p.person(t, time.Now().Add(time.Hour))
+		}
+		c, err := b.client(t.Context(), "ask", s.URL+"/arex", "")
+		check(t, err)
+		if turn == 0 {
+			first = c
+		}
+		resp, err := c.http.Get(s.URL)
+		check(t, err)
+		_, err = io.Copy(io.Discard, resp.Body)
+		check(t, err)
+		resp.Body.Close()
+		if len(from) != want || (c == first) != (want == 1) {
+			t.Errorf("question %d: %d connections, want %d", turn, len(from), want)
+		}
+		now = now.Add(time.Minute)
+	}
+	resp, err := first.http.Get(s.URL)
+	check(t, err)
+	resp.Body.Close()
+	if len(from) != 3 {
+		t.Error("the old proxy's connection was left open")
+	}
+}
