@@ -183,7 +183,11 @@ func minter(d *deps, trust *credential.Trust) (credential.Minter, error) {
 		return nil, err
 	}
 	agent := oidc.Agent{Socket: d.env.Getenv("OIDC_SOCK"), Account: d.env.Getenv("GRID_OIDC_ACCOUNT"), Issuer: d.env.Getenv("GRID_OIDC_ISSUER")}
-	return &oidc.Minter{Env: credentialEnv(d), Store: store, HTTP: trust.HTTPClient(nil, 30*time.Second), Agent: agent}, nil
+	m := &oidc.Minter{Env: credentialEnv(d), Store: store, HTTP: trust.HTTPClient(nil, 30*time.Second), Agent: agent}
+	if d.verbose > 0 {
+		m.Used = func(from, audience string) { sayErr(d, "token for %s: by %s", cmp.Or(audience, "any audience"), from) }
+	}
+	return m, nil
 }
 
 // credentials are the ones submission uses: what the environment offers, and

@@ -127,6 +127,66 @@ func TestMintPerEndpoint(t *testing.T) {
 	}
 }
 
+// Of two logins, whichever stands first, that one is used which gives a token for the endpoint, and it is said which that
+// was; where neither does, it is said for whom the tokens are. Each keeps the refresh token that it got on the way.
+func TestTheLoginThatFits(t *testing.T) {
+	fits, other := testbed.StartDeviceIssuer(t, nil), testbed.StartDeviceIssuer(t, nil)
+	store := oidc.Store{Dir: filepath.Join(t.TempDir(), "logins")}
+	for _, d := range []*testbed.DeviceIssuer{fits, other} {
+		l, _ := login(t, d)
+		s, _, err := l.Run(t.Context())
+		if err == nil {
+			err = store.Save(s)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var said []string
+	set := &credential.Set{Minter: &oidc.Minter{Env: credential.Env{UID: os.Getuid()}, Store: store, HTTP: fits.Client, // it trusts the other, too
+		Used: func(from, audience string) { said = append(said, from+" for "+audience) }}}
+	for turn := range 4 {
+		at := fmt.Sprintf("https://s%d.example.org", turn)
+		fits.Always, other.Always = "", "https://elsewhere.example.org"
+		tok, err := set.TokenFor(t.Context(), at)
+		if err != nil || tok.Fits(at) != nil || tok.Issuer() != fits.URL || said[len(said)-1] != "the login at "+fits.URL+" for "+at {
+			t.Fatalf("%d: %v, %q", turn, err, said)
+		}
+		fits, other = other, fits
+	}
+	fits.Always, other.Always = "https://elsewhere.example.org", "https://elsewhere.example.org"
+	if _, err := set.TokenFor(t.Context(), "https://last.example.org"); !hasID(err, "token.audience") || !strings.Contains(err.Error(), "https://elsewhere.example.org") {
+		t.Errorf("for nobody: %v", err)
+	}
+}
+
+// A login that was made for an audience is asked first, and no other where it gives the token.
+func TestTheLoginMadeForItIsAskedFirst(t *testing.T) {
+	meant, other := testbed.StartDeviceIssuer(t, nil), testbed.StartDeviceIssuer(t, nil)
+	store := oidc.Store{Dir: filepath.Join(t.TempDir(), "logins")}
+	if meant.URL < other.URL { // in that order they are asked otherwise
+		meant, other = other, meant
+	}
+	for _, d := range []*testbed.DeviceIssuer{meant, other} {
+		l, _ := login(t, d)
+		if d == meant {
+			l.Audience = "https://s.example.org:443"
+		}
+		s, _, err := l.Run(t.Context())
+		if err == nil {
+			err = store.Save(s)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := &oidc.Minter{Env: credential.Env{UID: os.Getuid()}, Store: store, HTTP: meant.Client}
+	tok, err := m.Mint(t.Context(), "https://s.example.org", nil)
+	if err != nil || tok.Issuer() != meant.URL || len(other.Asked) != 1 {
+		t.Errorf("%v, the other was asked %q", err, other.Asked)
+	}
+}
+
 // An issuer that goes by resources (RFC 8707) gives tokens for one audience too; one that refuses them is asked without.
 func TestAudienceByResource(t *testing.T) {
 	for name, change := range map[string]func(*testbed.DeviceIssuer){

@@ -1,6 +1,7 @@
 package testbed
 
 import (
+	"cmp"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
@@ -30,6 +31,7 @@ type DeviceIssuer struct {
 	NoReg     bool   // lets nobody register
 	Target    string // error it answers where a resource is asked for (RFC 8707); "": it passes over that
 	Resources bool   // gives tokens for the resource that is asked for, and passes over "audience"
+	Always    string // audience of every token, whatever is asked for; "": as asked
 	Life      time.Duration
 	Before    func(*http.Request) // is told of each request before it is answered; nil: nobody is
 
@@ -169,7 +171,7 @@ func (d *DeviceIssuer) token(w http.ResponseWriter, r *http.Request) {
 		scope = d.Scopes
 	}
 	extra := map[string]any{"scope": scope}
-	if aud != "" {
+	if aud = cmp.Or(d.Always, aud); aud != "" {
 		extra["aud"] = aud
 	}
 	text, err := d.signer.Token("alice", d.Life, extra)
