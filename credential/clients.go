@@ -57,15 +57,15 @@ func (s *Set) holds() (h struct {
 	leaf, token   string
 	trust, minter bool
 }) {
-	h.leaf, h.trust, h.minter = s.X509.Leaf(), s.Trust != nil, s.Minter != nil
+	h.leaf, h.trust, h.minter = LeafOf(s.X509), s.Trust != nil, s.Minter != nil
 	if s.Token != nil {
 		h.token = s.Token.Raw()
 	}
 	return h
 }
 
-// Leaf is the certificate that is shown first, in DER, which tells credentials apart; "" of none.
-func (x *X509) Leaf() string {
+// LeafOf is the certificate that is shown first, in DER, which tells credentials apart; "" of none.
+func LeafOf(x *X509) string {
 	if x == nil {
 		return ""
 	}

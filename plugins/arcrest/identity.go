@@ -70,7 +70,7 @@ func (o *Options) trusting() (*credential.Set, error) {
 func identify(ctx context.Context, set *credential.Set, base, name string, now time.Time) (*identity, error) {
 	var other *identity
 	if x := set.X509; x != nil && now.Before(x.NotAfter()) {
-		who := &identity{x509: x, set: set, trust: set.Trust, key: digest([]byte(x.Leaf()))}
+		who := &identity{x509: x, set: set, trust: set.Trust, key: digest([]byte(credential.LeafOf(x)))}
 		if name == "" || who.name() == name {
 			return who, nil
 		}

@@ -47,7 +47,7 @@ var (
 
 // Open opens the back-end.
 func Open(c plugins.Config) (plugins.Submitter, error) {
-	return &Backend{c, credential.Clients[*client]{Find: c.Credentials, Now: c.Now, Drop: (*client).drop}}, nil
+	return &Backend{c, credential.Clients[*client]{Find: c.Credentials, Now: c.Now, Drop: drop}}, nil
 }
 
 // or is the parameter of a scheduler's URL that names another of its replicas:
@@ -154,7 +154,7 @@ const dialTime = 10 * time.Second
 // Close ends the connections.
 func (b *Backend) Close() error { return b.clients.Close() }
 
-func (c *client) drop() { c.http.CloseIdleConnections() }
+func drop(c *client) { c.http.CloseIdleConnections() }
 
 // Source implements plugins.SourceOpener: a scheduler is one resource that
 // takes every job.

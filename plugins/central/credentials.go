@@ -28,12 +28,12 @@ func (b *Backend) client(ctx context.Context, raw string) (*client, error) {
 	}
 	c := &client{endpoint: endpoint, set: set}
 	c.tokens, c.lack = shown(ctx, set, bases)
-	return b.clients.For(endpoint, c.shows(bases), func(had **client) (*client, error) { return c, b.connect(c, bases, had) })
+	return b.clients.For(endpoint, shows(c, bases), func(had **client) (*client, error) { return c, b.connect(c, bases, had) })
 }
 
 // shows is what tells a client from one with other credentials, or other things to say of those that are lacking.
-func (c *client) shows(bases []string) string {
-	list := []string{c.set.X509.Leaf()}
+func shows(c *client, bases []string) string {
+	list := []string{credential.LeafOf(c.set.X509)}
 	for _, base := range bases {
 		raw := ""
 		if t := c.tokens[base]; t != nil {

@@ -221,7 +221,7 @@ func steadily(t *testing.T, url string, answer answers) *Backend {
 	}
 	b := opened.(*Backend)
 	c := &client{replicas: &plugins.Replicas{Bases: []string{"http://127.0.0.1:1"}}, endpoint: url, http: &http.Client{Transport: answer}, set: &credential.Set{}}
-	if _, err := b.clients.For(url, c.shows(c.replicas.Bases), func(**client) (*client, error) { return c, nil }); err != nil {
+	if _, err := b.clients.For(url, shows(c, c.replicas.Bases), func(**client) (*client, error) { return c, nil }); err != nil {
 		t.Fatal(err)
 	}
 	return b

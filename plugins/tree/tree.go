@@ -98,7 +98,7 @@ func (b *backend) client(raw string) (*client, error) {
 		}
 		return nil, err
 	}
-	return b.clients.For(endpoint, set.X509.Leaf(), func(**client) (*client, error) { return connect(endpoint, base, set), nil })
+	return b.clients.For(endpoint, credential.LeafOf(set.X509), func(**client) (*client, error) { return connect(endpoint, base, set), nil })
 }
 
 // connect makes a client of what is there to be shown.
