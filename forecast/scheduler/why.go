@@ -194,7 +194,7 @@ func (w *work) explain(in *inputs, list []plan.Booking) {
 			w.change(j)
 		}
 	}
-	for _, i := range plan.Order(in.jobs, &in.rules) {
+	for _, i := range in.rules.Order {
 		j := in.of[i]
 		if placed[i] {
 			continue

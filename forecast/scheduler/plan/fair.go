@@ -1,9 +1,6 @@
 package plan
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // rank is a place in a list and what it is sorted by.
 type rank struct {
@@ -11,24 +8,8 @@ type rank struct {
 	at, of int32
 }
 
-// sortBy sorts by rising key, those of one key as they were. It uses memory that
-// it returns.
-func sortBy(list []int32, spare []rank, key func(int32) float64) []rank {
-	spare = spare[:0]
-	for k, i := range list {
-		spare = append(spare, rank{key(i), int32(k), i})
-	}
-	slices.SortFunc(spare, func(a, b rank) int {
-		if a.key != b.key {
-			return cmp.Compare(a.key, b.key)
-		}
-		return int(a.at - b.at)
-	})
-	for k := range spare {
-		list[k] = spare[k].of
-	}
-	return spare
-}
+// before is the order of ranks, of which no two are in one place.
+func (a rank) before(b rank) bool { return a.key < b.key || a.key == b.key && a.at < b.at }
 
 // fair orders jobs of equal priority by virtual time: each user's jobs are
 // stamped with what he would have used of his budget by then (start-time fair
@@ -48,14 +29,77 @@ func fair(jobs []Job, list []int32, r *Rules) {
 		stamps[i] = used[j.User]
 		used[j.User] += r.fee(j) / weight(&r.Users[j.User])
 	}
-	var spare []rank
+	q := queuesOf(len(list), len(r.Users))
 	for from := 0; from < len(list); {
 		to := from + 1
 		for to < len(list) && jobs[list[to]].Priority == jobs[list[from]].Priority {
 			to++
 		}
-		spare = sortBy(list[from:to], spare, func(i int32) float64 { return stamps[i] })
+		if to-from > 1 {
+			q.merge(jobs, list[from:to], stamps)
+		}
 		from = to
+	}
+}
+
+// byUser is the queue of each user, in which stamps rise: they are merged, and nothing is sorted.
+type byUser struct {
+	next  []int32 // by place in a list: the place of the next job of its user; 0: there is none
+	last  []int32 // by user: the place of his last one so far, and one; 0: there is none
+	first []rank  // a heap: the first of each user that is left, its stamp and place, and whose it is
+	out   []int32
+}
+
+func queuesOf(jobs, users int) *byUser {
+	return &byUser{next: make([]int32, jobs), last: make([]int32, users), out: make([]int32, 0, jobs)}
+}
+
+// merge sorts jobs by their stamps, those of one stamp as they were.
+func (q *byUser) merge(jobs []Job, list []int32, stamps []float64) {
+	q.first, q.out = q.first[:0], q.out[:0]
+	for at, i := range list {
+		user := jobs[i].User
+		if before := q.last[user]; before > 0 {
+			q.next[before-1] = int32(at)
+		} else {
+			q.first = append(q.first, rank{stamps[i], int32(at), user})
+		}
+		q.last[user], q.next[at] = int32(at)+1, 0
+	}
+	for k := len(q.first)/2 - 1; k >= 0; k-- {
+		q.down(k)
+	}
+	for len(q.first) > 0 {
+		top := &q.first[0]
+		q.out = append(q.out, list[top.at])
+		if next := q.next[top.at]; next > 0 {
+			top.key, top.at = stamps[list[next]], next
+		} else {
+			q.last[top.of] = 0
+			end := len(q.first) - 1
+			q.first[0], q.first = q.first[end], q.first[:end]
+		}
+		q.down(0)
+	}
+	copy(list, q.out)
+}
+
+// down puts one of the heap where it belongs, that may be too far up.
+func (q *byUser) down(k int) {
+	h := q.first
+	for {
+		least := 2*k + 1
+		if least >= len(h) {
+			return
+		}
+		if right := least + 1; right < len(h) && h[right].before(h[least]) {
+			least = right
+		}
+		if !h[least].before(h[k]) {
+			return
+		}
+		h[k], h[least] = h[least], h[k]
+		k = least
 	}
 }
 

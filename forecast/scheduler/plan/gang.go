@@ -106,14 +106,17 @@ func (g *gangs) merge(list, fresh []int32) []int32 {
 // place finds slots of one cluster for a job that no single slot can take, better
 // than a turn.
 func (g *gangs) place(j *Job, than *turn) (best Booking, ok bool) {
-	looked, found := 0, 0
+	looked, found, none := 0, 0, !g.perJob && g.nowhere.has(j)
 	for k := range g.r.Clusters {
 		c := (g.cursor + k) % len(g.r.Clusters)
 		cl := &g.r.Clusters[c]
 		if !cl.open() || !bit(g.r.Wishes[j.Wish].Clusters, uint16(c)) || !cl.takes(j.Wall) {
 			continue
 		}
-		b, yes := g.together(j, c)
+		b, yes := Booking{}, false
+		if !none { // where the next search begins does not depend on it
+			b, yes = g.together(j, c)
+		}
 		_, tmax := g.r.window(j, uint16(c))
 		if yes = yes && than.worse(g.bill(b), b.From > tmax); yes {
 			if found++; !ok || g.bill(b) < g.bill(best) {
@@ -125,7 +128,7 @@ func (g *gangs) place(j *Job, than *turn) (best Booking, ok bool) {
 			break
 		}
 	}
-	if !ok && looked == tries && len(g.r.Clusters) > tries {
+	if !ok && !none && looked == tries && len(g.r.Clusters) > tries {
 		return g.anywhere(j, than)
 	}
 	if ok {

@@ -41,6 +41,7 @@ type index struct {
 	perJob  bool // a formula looks at more than priority
 
 	misses   misses
+	nowhere  nowhere
 	left     []float64
 	bookings []Booking
 	parts    []Part  // of bookings to come
@@ -105,7 +106,7 @@ var region = func() (m [sizes][lengths]uint64) {
 }()
 
 func newIndex(jobs []Job, slots []Slot, r *Rules) *index {
-	p := &index{r: r, jobs: jobs, given: len(slots), misses: misses{}, left: r.purses(), deep: 10_000 + len(slots)/4}
+	p := &index{r: r, jobs: jobs, given: len(slots), misses: misses{}, nowhere: make(nowhere, len(r.Wishes)), left: r.purses(), deep: 10_000 + len(slots)/4}
 	p.pairs.number = map[uint32]int32{}
 	// A job leaves at most three slots of each of its parts.
 	room := min(6*len(jobs), 2*len(slots)) + 64

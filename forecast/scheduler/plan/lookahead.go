@@ -1,7 +1,9 @@
 package plan
 
 import (
+	"cmp"
 	"math"
+	"slices"
 )
 
 // Lookahead plans parallel jobs too. Jobs in order (see order) get the slots of
@@ -25,12 +27,12 @@ func (Lookahead) Name() string { return "lookahead" }
 // Plan implements Planner.
 func (Lookahead) Plan(jobs []Job, slots []Slot, r *Rules) []Booking {
 	p := newIndex(jobs, slots, r)
-	first, rest := order(jobs, r)
-	for _, i := range first {
-		p.place(i, false)
+	order := r.Order
+	if order == nil {
+		order = Order(jobs, r)
 	}
-	for _, i := range rest {
-		p.place(i, true)
+	for _, i := range order {
+		p.place(i, !r.passedBy(&jobs[i]))
 	}
 	for i := range jobs {
 		if jobs[i].Queued {
@@ -53,6 +55,7 @@ func (p *index) place(i int32, falling bool) {
 	if p.perJob || !p.misses.hopeless(j) {
 		if b, ok = slotsFor(p, j, falling, &turn); !ok && !queues && !j.Queued && len(j.Leads) == 0 {
 			p.misses.failed(j)
+			p.nowhere.add(j)
 		}
 	}
 	if !ok && queues {
@@ -184,27 +187,24 @@ func (p *index) window(room room, w int32, need uint64) int32 {
 	return windows
 }
 
-// Order is the places of jobs in the order in which Lookahead serves them.
-func Order(jobs []Job, r *Rules) []int32 {
-	first, rest := order(jobs, r)
-	return append(first, rest...)
-}
-
-// order is in which jobs are placed: first those that were passed by too often,
+// Order is the places of jobs in the order in which Lookahead serves them: first those that were passed by too often,
 // by arrival, without those that wait in queues; then by falling priority, among equals by who has used least of
 // his budget, then by arrival.
-func order(jobs []Job, r *Rules) (first, rest []int32) {
+func Order(jobs []Job, r *Rules) []int32 {
+	var first, rest []int32
 	for _, i := range byPriority(jobs) {
-		if jobs[i].Queued {
-			continue
-		}
-		if r.MaxBypass > 0 && jobs[i].Bypassed >= r.MaxBypass {
+		switch {
+		case jobs[i].Queued:
+		case r.passedBy(&jobs[i]):
 			first = append(first, i)
-		} else {
+		default:
 			rest = append(rest, i)
 		}
 	}
-	sortBy(first, nil, func(i int32) float64 { return float64(jobs[i].Seq) })
+	slices.SortStableFunc(first, func(a, b int32) int { return cmp.Compare(jobs[a].Seq, jobs[b].Seq) })
 	fair(jobs, rest, r)
-	return first, rest
+	return append(first, rest...)
 }
+
+// passedBy tells whether a job was passed by too often.
+func (r *Rules) passedBy(j *Job) bool { return r.MaxBypass > 0 && j.Bypassed >= r.MaxBypass }

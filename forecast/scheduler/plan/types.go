@@ -158,6 +158,8 @@ type Rules struct {
 	MaxBypass int32
 	// Free tells that budgets do not count.
 	Free bool
+	// Order is the order of the jobs by these rules, where that was worked out (see Order); nil: it was not.
+	Order []int32
 }
 
 // Part is what a booking takes of one slot.
