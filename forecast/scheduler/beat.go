@@ -170,14 +170,14 @@ func idles(ctx context.Context, s *Scheduler, m *memory, now time.Time) bool {
 			return false
 		}
 	}
-	limit := now.Add(-s.conf.Grace).Unix()
-	for j := range m.jobs.all() {
-		if j.late(limit) || m.untold(j, at) {
-			return false
-		}
-	}
 	if m.anyToPlan() {
 		return false
+	}
+	limit := now.Add(-s.conf.Grace).Unix()
+	for _, e := range m.jobs.places() { // none waits
+		if e.late(limit) || m.untold(e.Job, at) {
+			return false
+		}
 	}
 	quiet := false
 	err := s.store.read(ctx, func(h handle) (err error) { quiet, err = h.reign.quiet(ctx, m); return err })

@@ -217,15 +217,15 @@ func (w *work) plan(ctx context.Context) error {
 		place := in.place(b, w.now.Unix())
 		if in.jobs[b.Job].Queued {
 			if !b.Tentative {
-				w.move(in.of[b.Job], place)
+				w.move(in.of[b.Job].Job, place)
 			}
 			continue
 		}
 		if b.Tentative {
 			outlook[b.Job] = true
-			likely = append(likely, foreseen{in.of[b.Job], place})
+			likely = append(likely, foreseen{in.of[b.Job].Job, place})
 		} else {
-			w.book(in.of[b.Job], place)
+			w.book(in.of[b.Job].Job, place)
 		}
 	}
 	if !w.first {
@@ -233,13 +233,13 @@ func (w *work) plan(ctx context.Context) error {
 	}
 	w.explain(in, list)
 	passed := plan.Bypasses(in.jobs, list)
-	for i, j := range in.of {
+	for i, e := range in.of {
 		if passed[i] > 0 {
-			w.pass(j, passed[i])
+			w.pass(e, passed[i])
 		}
-		if !w.first && j.Outlook != nil && !outlook[int32(i)] && j.State == Waiting {
-			j.Outlook = nil
-			w.change(j)
+		if !w.first && e.Outlook != nil && !outlook[int32(i)] && e.State == Waiting {
+			e.Outlook = nil
+			w.change(e.Job)
 		}
 	}
 	return nil
@@ -247,7 +247,7 @@ func (w *work) plan(ctx context.Context) error {
 
 // place writes a booking in the terms of the sites.
 func (in *inputs) place(b plan.Booking, now int64) *Place {
-	j := in.of[b.Job]
+	j := in.of[b.Job].Job
 	at := in.clusters[b.Cluster]
 	p := &Place{Cluster: at.name, From: now + int64(b.From), Done: now + int64(b.Done), Told: 1, Made: now, Turn: b.Queued}
 	p.To = p.From + int64(j.Wall)
@@ -267,11 +267,12 @@ func (in *inputs) place(b plan.Booking, now int64) *Place {
 
 // pass counts those that went before. It is saved now and then: what is lost
 // with a leader is a tenth of the bound.
-func (w *work) pass(j *Job, by int32) {
+func (w *work) pass(e *inLine, by int32) {
 	step := int32(max(1, w.s.conf.MaxBypass/10))
-	before := j.Bypassed / step
-	if j.Bypassed += by; j.Bypassed/step != before {
-		w.change(j)
+	before := e.Bypassed / step
+	e.Bypassed += by
+	if e.planned.Bypassed = e.Bypassed; e.Bypassed/step != before {
+		w.change(e.Job)
 	}
 }
 
@@ -346,7 +347,7 @@ func (w *work) final(j *Job, state State, why string) {
 // late looks for jobs that are not in their slots.
 func (w *work) late() {
 	limit := w.now.Add(-w.s.conf.Grace).Unix()
-	for _, j := range w.mem.jobs.pick(func(j *Job) bool { return j.late(limit) }) {
+	for _, j := range pick(func(j *Job) bool { return j.late(limit) }, w.mem.jobs.places()) {
 		j.Withdraw = true
 		c := w.mem.clusters[j.Booking.Cluster]
 		c.count(j.Booking, false)

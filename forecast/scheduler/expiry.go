@@ -33,6 +33,11 @@ func (m *memory) authority(j *Job, now int64) (a authority, has bool) {
 	return a, true
 }
 
+// authorized tells whether any job has an authority, which may end.
+func (m *memory) authorized() bool {
+	return len(m.expires.own)+len(m.expires.last) > 0 || m.jobs.lapse()
+}
+
 // expired is why a job may not be begun; nil: it may.
 func (m *memory) expired(j *Job, now int64) error {
 	if a, has := m.authority(j, now); has {
@@ -58,7 +63,10 @@ func readAuthorities(ctx context.Context, w *work) (err error) {
 // that wait are held, the others go on, and wait for the next one where it is needed.
 func (w *work) credentials() {
 	now := w.now.Unix()
-	for _, j := range w.mem.jobs.pick(func(j *Job) bool { return w.mem.untold(j, now) }) {
+	if !w.mem.authorized() {
+		return
+	}
+	for _, j := range pick(func(j *Job) bool { return w.mem.untold(j, now) }, w.mem.jobs.waits(), w.mem.jobs.places()) {
 		a, _ := w.mem.authority(j, now)
 		at, why := rfc(a.until), a.over(now)
 		switch {

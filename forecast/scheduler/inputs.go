@@ -15,7 +15,7 @@ type inputs struct {
 	clusters []*cluster // by number
 	jobs     []plan.Job
 	slots    []plan.Slot
-	of       []*Job    // by place in jobs
+	of       []*inLine // by place in jobs
 	late     []*Job    // whose requirements are yet to be judged: their owner's time for that was over
 	refs     []slotRef // by place in slots
 	watch    func() time.Time
@@ -26,10 +26,20 @@ type slotRef struct {
 	slot    wire.Deep
 }
 
+// paper is where a problem is written, over the one before.
+type paper struct {
+	jobs   []plan.Job
+	of     []*inLine
+	slots  []plan.Slot
+	refs   []slotRef
+	judged []*inLine
+}
+
 // problem states what is to be planned: the jobs that wait, and the slots less
-// what is booked of them.
+// what is booked of them. It is good until the next problem of the memory.
 func (c Config) problem(m *memory, now time.Time, budgets []Budget) *inputs {
-	in := &inputs{watch: c.Stopwatch, rules: plan.Rules{Epoch: now, Horizon: int32(c.Horizon / time.Second), MaxBypass: int32(c.MaxBypass), Free: c.Free}}
+	on := &m.paper
+	in := &inputs{jobs: on.jobs[:0], of: on.of[:0], slots: on.slots[:0], refs: on.refs[:0], watch: c.Stopwatch, rules: plan.Rules{Epoch: now, Horizon: int32(c.Horizon / time.Second), MaxBypass: int32(c.MaxBypass), Free: c.Free}}
 	if in.watch == nil {
 		in.watch = time.Now
 	}
@@ -48,6 +58,7 @@ func (c Config) problem(m *memory, now time.Time, budgets []Budget) *inputs {
 	for i, name := range m.order {
 		in.addSlots(m.clusters[name], uint16(i), busy[name], now.Unix())
 	}
+	on.slots, on.refs = in.slots, in.refs
 	return in
 }
 
@@ -115,32 +126,39 @@ func percent(chance float64) uint8 { return uint8(math.Round(100 * min(1, chance
 func seconds(n int64) int32 { return int32(min(max(n, -math.MaxInt32), math.MaxInt32-1)) }
 
 func (in *inputs) addJobs(m *memory, c *Config, budgets []Budget) {
-	now, users := in.rules.Epoch.Unix(), make(map[string]int32, len(budgets))
+	now, sure := in.rules.Epoch.Unix(), percent(c.Sure)
+	list := m.jobs.toPlan(func(j *Job) bool { return j.movable() && m.clusters[j.Booking.Cluster] != nil })
 	for i, b := range budgets {
-		users[b.User] = int32(i)
+		if o := m.jobs.owners[b.User]; o != nil {
+			o.in, o.number = m.plans, int32(i)
+		}
 		in.rules.Users = append(in.rules.Users, plan.User{Name: b.User, Left: b.Left, Weight: b.Given, Used: b.Used})
 	}
-	list := m.jobs.toPlan(func(j *Job) bool { return j.movable() && m.clusters[j.Booking.Cluster] != nil })
 	in.of, in.jobs = slices.Grow(in.of, len(list)), slices.Grow(in.jobs, len(list))
 	for _, e := range in.judged(m, list) {
-		j := e.Job
-		user, known := users[j.Owner]
-		if !known {
-			user = int32(len(in.rules.Users))
-			users[j.Owner] = user
-			in.rules.Users = append(in.rules.Users, plan.User{Name: j.Owner})
+		p := e.planned
+		p.User, p.Wish = in.user(e.owner, m.plans), in.number(e.wish, m.plans)
+		if sure > 0 && now-e.Submitted < int64(c.Patience/time.Second) {
+			p.Least = sure
 		}
-		least := uint8(0)
-		if now-j.Submitted < int64(c.Patience/time.Second) {
-			least = percent(c.Sure)
+		if e.slow {
+			p.Leads = in.leads(e.Job)
 		}
-		in.of = append(in.of, j)
-		in.jobs = append(in.jobs, plan.Job{Seq: j.Seq, Priority: float32(j.Priority), Wall: j.Wall, Procs: j.Procs, Nodes: j.Nodes,
-			Memory: j.Memory, User: user, Wish: in.number(e.wish, m.plans), Bypassed: j.Bypassed, Least: least, Leads: in.leads(j)})
-		if j.State == Sent {
-			in.inQueue(j, now)
+		in.of, in.jobs = append(in.of, e), append(in.jobs, p)
+		if e.in == hasPlace {
+			in.inQueue(e.Job, now)
 		}
 	}
+	m.paper.of, m.paper.jobs = in.of, in.jobs
+}
+
+// user is the place of an owner in the rules of this problem.
+func (in *inputs) user(o *owner, problem int) int32 {
+	if o.in != problem {
+		o.in, o.number = problem, int32(len(in.rules.Users))
+		in.rules.Users = append(in.rules.Users, plan.User{Name: o.name})
+	}
+	return o.number
 }
 
 // number is the place of a wish in the rules of this problem, which have those of its jobs and no others.
@@ -164,22 +182,23 @@ func (in *inputs) judged(m *memory, all []*inLine) []*inLine {
 		m.judgeAnew()
 	}
 	now, spent := in.rules.Epoch.Unix(), map[string]time.Duration{}
-	list := make([]*inLine, 0, len(all))
+	list, authorized := slices.Grow(m.paper.judged[:0], len(all)), m.authorized()
 	for _, e := range all {
-		if e.Cancel || m.expired(e.Job, now) != nil {
+		if e.cancelled || authorized && m.expired(e.Job, now) != nil {
 			continue
 		}
 		if !m.knows(e, now) {
-			if spent[e.Owner] >= judgeTime {
+			if spent[e.owner.name] >= judgeTime {
 				in.late = append(in.late, e.Job)
 				continue
 			}
 			began := in.watch()
 			m.judge(e, now)
-			spent[e.Owner] += in.watch().Sub(began)
+			spent[e.owner.name] += in.watch().Sub(began)
 		}
 		list = append(list, e)
 	}
+	m.paper.judged = list
 	return list
 }
 

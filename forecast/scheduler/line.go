@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"gridbroker/forecast/scheduler/plan"
 	"gridbroker/forecast/wire"
 	"gridbroker/plugins"
 )
@@ -22,6 +23,8 @@ type line struct {
 	elsewhere []*inLine
 	atSites   []*placed
 	moved     []*inLine // that have changed since they were put where they are
+	owners    map[string]*owner
+	lapsing   int // jobs that go by attributes of their owners that end
 }
 
 // inLine is one of these jobs.
@@ -35,6 +38,20 @@ type inLine struct {
 	wish   *wish
 	judged int
 	until  int64
+	// planned is what planning is told of the job itself, and owner whose it is: what is looked at in every cycle lies together.
+	planned   plan.Job
+	owner     *owner
+	lapses    bool // it counts among those of its line
+	cancelled bool
+	slow      bool // it takes longer to be brought to some clusters
+}
+
+// owner is whose jobs are in a line, and his number among the users of the plan for which it was last wanted.
+type owner struct {
+	name   string
+	jobs   int
+	in     int // that plan's
+	number int32
 }
 
 // part is where in a line a job is.
@@ -46,7 +63,7 @@ const (
 	hasPlace
 )
 
-func newLine() line { return line{of: map[string]*inLine{}} }
+func newLine() line { return line{of: map[string]*inLine{}, owners: map[string]*owner{}} }
 
 // job is the one of a name; nil: it is not here.
 func (l *line) job(id string) *Job {
@@ -98,6 +115,7 @@ func (l *line) settle() {
 	var over, next []*placed
 	for _, e := range l.moved {
 		to := l.belongs(e)
+		l.restate(e, to)
 		if e.Booking != nil {
 			e.mark = wire.MarkOne(e.Booking.Key, e.Booking.To, e.State == Running)
 		}
@@ -120,6 +138,35 @@ func (l *line) settle() {
 	l.waiting = exchange(l.waiting, gone[waits], come[waits], bySeq)
 	l.elsewhere = exchange(l.elsewhere, gone[hasPlace], come[hasPlace], byName)
 	l.atSites = exchange(l.atSites, over, next, inTurn)
+}
+
+// restate notes of a job that has changed what is looked at in every cycle.
+func (l *line) restate(e *inLine, to part) {
+	j := e.Job
+	e.planned = plan.Job{Seq: j.Seq, Priority: float32(j.Priority), Wall: j.Wall, Procs: j.Procs, Nodes: j.Nodes, Memory: j.Memory, Bypassed: j.Bypassed}
+	e.cancelled, e.slow = j.Cancel, len(j.Leads) > 0
+	if e.owner == nil {
+		if e.owner = l.owners[j.Owner]; e.owner == nil {
+			e.owner = &owner{name: j.Owner}
+			l.owners[j.Owner] = e.owner
+		}
+		e.owner.jobs++
+	}
+	if to == nowhere {
+		if e.owner.jobs--; e.owner.jobs == 0 {
+			delete(l.owners, e.owner.name)
+		}
+	}
+	if lapses := j.Lapses && to != nowhere; lapses != e.lapses {
+		e.lapses = lapses
+		l.lapsing += b2i(lapses) - b2i(!lapses)
+	}
+}
+
+// lapse tells whether any job goes by attributes of its owner that end.
+func (l *line) lapse() bool {
+	l.settle()
+	return l.lapsing > 0
 }
 
 func bySeq(a, b *inLine) int  { return cmp.Compare(a.Seq, b.Seq) }
@@ -179,10 +226,12 @@ func (l *line) all() iter.Seq[*Job] {
 
 // pick lists the jobs that a rule holds for in the order in which they came, so
 // that what is done with them has one order, too.
-func (l *line) pick(rule func(*Job) bool) (list []*Job) {
-	for j := range l.all() {
-		if rule(j) {
-			list = append(list, j)
+func pick(rule func(*Job) bool, lists ...[]*inLine) (list []*Job) {
+	for _, some := range lists {
+		for _, e := range some {
+			if rule(e.Job) {
+				list = append(list, e.Job)
+			}
 		}
 	}
 	slices.SortFunc(list, func(a, b *Job) int { return cmp.Compare(a.Seq, b.Seq) })

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -145,6 +146,12 @@ func stated(w *world, m *memory) string {
 			say([...]string{"waits", "has a place"}[i], e.ID)
 		}
 	}
+	owners := []string{}
+	for name, o := range m.jobs.owners {
+		owners = append(owners, fmt.Sprint(name, o.jobs))
+	}
+	slices.Sort(owners)
+	say("owners, and jobs that lapse", []any{owners, m.jobs.lapsing})
 	m.mark(w.now.Unix())
 	for _, c := range in.clusters {
 		say("mark of "+c.name, []any{c.mark, len(c.booked)})

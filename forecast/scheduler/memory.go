@@ -32,6 +32,7 @@ type memory struct {
 	wishes    map[string]*wish // where jobs may run, by what of them and of clusters' sites decides it
 	judged    int              // how often all of these were forgotten, as a site has changed
 	plans     int              // problems stated
+	paper     paper            // the last one
 	order     []string         // names of clusters by their number in plans
 }
 

@@ -83,9 +83,9 @@ func (m *Metrics) cycle(w *work) {
 			m.replans.Inc()
 		}
 	}
-	count := map[State]int{Waiting: 0, Booked: 0, Sent: 0, Running: 0, Collecting: 0}
-	for j := range w.mem.jobs.all() {
-		count[j.State]++
+	count := map[State]int{Waiting: len(w.mem.jobs.waits()), Booked: 0, Sent: 0, Running: 0, Collecting: 0}
+	for _, e := range w.mem.jobs.places() {
+		count[e.State]++
 	}
 	for state, n := range count {
 		m.jobs.WithLabelValues(string(state)).Set(float64(n))

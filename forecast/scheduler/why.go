@@ -195,7 +195,7 @@ func (w *work) explain(in *inputs, list []plan.Booking) {
 		}
 	}
 	for _, i := range in.rules.Order {
-		j := in.of[i]
+		j := in.of[i].Job
 		if placed[i] {
 			continue
 		}
