@@ -283,13 +283,16 @@ func (e ear) heard(ack *wire.Ack, err error) (*wire.Ack, error) {
 type queueOf struct {
 	*site
 	last batch.State
-	seen int // of the site's events, by then
+	room []batch.Job // of the picture before: its agent holds the last one
+	seen int         // of the site's events, by then
 }
 
 // Queue implements plugins.QueueReader.
 func (q *queueOf) Queue(context.Context) (batch.State, error) {
 	if q.last.Now.IsZero() || q.seen != q.events {
-		q.last, q.seen = q.engine.State(), q.events
+		was := q.last.Jobs
+		q.last, q.seen = q.engine.StateIn(q.room), q.events
+		q.room = was
 		q.last.Mark = uint64(q.events) + 1
 	}
 	state := q.last
