@@ -147,22 +147,24 @@ func (o *slotOdds) look(s batch.State, booked []wire.Booking, now time.Time) {
 			}
 		}
 	}
-	kept := o.Open[:0]
-	for _, w := range o.Open {
-		if !o.outcome(&w, free, now.Unix()) {
-			kept = append(kept, w)
+	kept, at := 0, now.Unix()
+	for i := range o.Open { // hundreds, of which few are over: they stay where they are
+		if w := &o.Open[i]; w.From > at || !o.outcome(w, free, at) {
+			if kept < i {
+				o.Open[kept] = *w
+			}
+			kept++
 		}
 	}
-	o.Open = kept
+	clear(o.Open[kept:])
+	o.Open = o.Open[:kept]
 }
 
-// outcome tells whether nothing more is to be learned from a slot.
+// outcome tells whether nothing more is to be learned from a slot that has begun.
 func (o *slotOdds) outcome(w *watchedSlot, free map[string]int, now int64) bool {
 	n, known := free[w.Node]
 	late := now - w.From
 	switch {
-	case late < 0:
-		return false
 	case !known, !w.Began && late > int64(slotMissed/time.Second):
 		return true
 	case n < w.Level && now < w.Until:
