@@ -106,7 +106,7 @@ var region = func() (m [sizes][lengths]uint64) {
 }()
 
 func newIndex(jobs []Job, slots []Slot, r *Rules) *index {
-	p := &index{r: r, jobs: jobs, given: len(slots), misses: misses{}, nowhere: make(nowhere, len(r.Wishes)), left: r.purses(), deep: 10_000 + len(slots)/4}
+	p := &index{r: r, jobs: jobs, given: len(slots), misses: newMisses(len(r.Wishes)), nowhere: make(nowhere, len(r.Wishes)), left: r.purses(), deep: 10_000 + len(slots)/4}
 	p.pairs.number = map[uint32]int32{}
 	// A job leaves at most three slots of each of its parts.
 	room := min(6*len(jobs), 2*len(slots)) + 64
@@ -305,7 +305,9 @@ func (r *Rules) equal(kind *roomKind, s *Slot) bool {
 func (p *index) wishes() {
 	later := slices.ContainsFunc(p.r.Clusters, func(c Cluster) bool { return len(c.Later) > 0 })
 	p.rooms = make([][]room, len(p.r.Wishes))
+	var list []room
 	for i := range p.r.Wishes {
+		list = list[:0]
 		for g, kind := range p.kinds {
 			if !kind.mixed && !p.r.Wishes[i].Allows(kind.cluster, kind.class) {
 				continue
@@ -314,10 +316,11 @@ func (p *index) wishes() {
 			for c := range int32(chances) {
 				at := int32(g)*chances + c
 				if held = held && later || p.soonest[at] < windows; held {
-					p.rooms[i] = append(p.rooms[i], room{at, kind.speed, weights[c]})
+					list = append(list, room{at, kind.speed, weights[c]})
 				}
 			}
 		}
+		p.rooms[i] = slices.Clone(list)
 	}
 	p.costs = make([]offer, len(p.kinds)*chances)
 }

@@ -94,29 +94,59 @@ func slotsFor(p *index, j *Job, falling bool, than *turn) (b Booking, ok bool) {
 	return b, ok
 }
 
+// misses are the demands that found nothing in this cycle, and the least of each: of few processors anywhere by wish and
+// number, for each job is held against them.
+type misses struct {
+	narrow [][]ceiling
+	others map[demand]ceiling
+}
+
 // demand is what decides whether a failure says something of another job.
 type demand struct{ wish, procs, nodes int32 }
 
-// misses are the demands that found nothing in this cycle, and the least of each.
-type misses map[demand]ceiling
+// narrow is of how many processors a demand is that is found by their number.
+const narrow = 64
 
+func (j *Job) narrow() bool { return j.Nodes == 0 && j.Procs >= 0 && j.Procs <= narrow }
+
+// ceiling is the least that found nothing; wall 0: there is none.
 type ceiling struct {
 	wall, memory int32
 	priority     float32
 }
 
-// hopeless tells whether a job that asked for no more and could outrank as much
-// has found nothing in this cycle.
-func (m misses) hopeless(j *Job) bool {
-	c, ok := m[demand{j.Wish, j.Procs, j.Nodes}]
-	return ok && j.Wall >= c.wall && j.Memory >= c.memory && j.Priority <= c.priority
+func newMisses(wishes int) misses { return misses{make([][]ceiling, wishes), map[demand]ceiling{}} }
+
+// of is the least of a job's demand that found nothing.
+func (m *misses) of(j *Job) ceiling {
+	if !j.narrow() {
+		return m.others[demand{j.Wish, j.Procs, j.Nodes}]
+	}
+	if of := m.narrow[j.Wish]; int(j.Procs) < len(of) {
+		return of[j.Procs]
+	}
+	return ceiling{}
 }
 
-func (m misses) failed(j *Job) {
-	d := demand{j.Wish, j.Procs, j.Nodes}
-	if c, ok := m[d]; !ok || j.Wall <= c.wall && j.Memory <= c.memory {
-		m[d] = ceiling{j.Wall, j.Memory, j.Priority}
+// hopeless tells whether a job that asked for no more and could outrank as much
+// has found nothing in this cycle.
+func (m *misses) hopeless(j *Job) bool {
+	c := m.of(j)
+	return c.wall > 0 && j.Wall >= c.wall && j.Memory >= c.memory && j.Priority <= c.priority
+}
+
+func (m *misses) failed(j *Job) {
+	if c := m.of(j); c.wall > 0 && (j.Wall > c.wall || j.Memory > c.memory) {
+		return
 	}
+	c := ceiling{j.Wall, j.Memory, j.Priority}
+	if !j.narrow() {
+		m.others[demand{j.Wish, j.Procs, j.Nodes}] = c
+		return
+	}
+	of := &m.narrow[j.Wish]
+	*of = append(*of, make([]ceiling, max(0, int(j.Procs)+1-len(*of)))...)
+	(*of)[j.Procs] = c
 }
 
 // single finds one slot for all of a job.
