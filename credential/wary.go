@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -55,14 +56,56 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if asked.Wanted(ctx) {
 		tell(r, resp, err, time.Since(began))
 	}
-	if err == nil && resp.StatusCode == http.StatusSwitchingProtocols {
+	if err != nil {
+		return nil, hushed(r, err)
+	}
+	if resp.StatusCode == http.StatusSwitchingProtocols {
 		resp.Body.Close()
 		return nil, errProtocol
 	}
-	if err == nil && below != nil {
+	if _, err := resp.Location(); err != nil {
+		resp.Header.Del("Location") // nobody can go there, and http.Client would say it
+	}
+	if below != nil {
 		resp.Body = &counted{resp.Body, below}
 	}
-	return resp, err
+	if r.Header.Get("Authorization") != "" {
+		resp.Body = &hushing{resp.Body, r}
+	}
+	return resp, nil
+}
+
+// hushed takes out of an error what the request has shown: what is no HTTP is told in the server's words, which may be our own.
+func hushed(r *http.Request, err error) error {
+	_, shown, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	_, password, _ := r.BasicAuth()
+	plain, _ := url.QueryUnescape(password)
+	text := err.Error()
+	said := text
+	for _, secret := range []string{shown, password, plain} {
+		if secret != "" {
+			said = strings.ReplaceAll(said, secret, "[our token]")
+		}
+	}
+	if said == text {
+		return err
+	}
+	return errors.New(said) // what it was made of would tell
+}
+
+// hushing is the body of an answer to who has shown something: its end may be in the server's words, too.
+type hushing struct {
+	io.ReadCloser
+	asked *http.Request
+}
+
+// Read implements io.Reader.
+func (h *hushing) Read(p []byte) (int, error) {
+	n, err := h.ReadCloser.Read(p)
+	if err != nil && err != io.EOF {
+		err = hushed(h.asked, err)
+	}
+	return n, err
 }
 
 // tell says what was asked and what came of it, in no words of the server's: they

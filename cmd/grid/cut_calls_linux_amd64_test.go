@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // A cutter traces a command and whatever it starts (ptrace(2)) and changes what their calls read and write of
@@ -18,20 +20,34 @@ type cutter struct {
 	below string
 	// cut gives how much of n bytes a call may read or write, or the error with which it ends. It is asked
 	// about calls of more than one byte.
-	cut   func(c cutCall) (n uint64, err syscall.Errno)
+	cut   func(c cutCall) (n uint64, err error)
 	made  int // calls that were cut or failed
 	under map[int]cutCall
 }
 
 // A cutCall is a read or a write of one thread.
 type cutCall struct {
-	writes bool
-	bytes  uint64
-	err    syscall.Errno
+	cuttable
+	asked uint64
+	err   syscall.Errno
 }
 
-// Calls of amd64 that read and write, and whether they write.
-var cutCalls = map[uint64]bool{syscall.SYS_READ: false, syscall.SYS_PREAD64: false, syscall.SYS_WRITE: true, syscall.SYS_PWRITE64: true}
+// A cuttable call of amd64 reads or writes; of its registers one has the file and one the number of bytes.
+type cuttable struct {
+	writes      bool
+	file, bytes func(*syscall.PtraceRegs) *uint64
+}
+
+var (
+	rdi = func(r *syscall.PtraceRegs) *uint64 { return &r.Rdi }
+	rdx = func(r *syscall.PtraceRegs) *uint64 { return &r.Rdx }
+	r8  = func(r *syscall.PtraceRegs) *uint64 { return &r.R8 }
+
+	cuttables = map[uint64]cuttable{
+		syscall.SYS_READ: {false, rdi, rdx}, syscall.SYS_PREAD64: {false, rdi, rdx}, syscall.SYS_WRITE: {true, rdi, rdx}, syscall.SYS_PWRITE64: {true, rdi, rdx},
+		unix.SYS_COPY_FILE_RANGE: {true, rdx, r8},
+	}
+)
 
 // run runs a command until it and all that it has started have ended.
 func (c *cutter) run(t *testing.T, dir string, env, argv []string) {
@@ -93,27 +109,28 @@ func (c *cutter) call(thread int) {
 	}
 	if was, ok := c.under[thread]; ok { // its end: programs count on their registers
 		delete(c.under, thread)
-		r.Rdx = was.bytes
+		*was.bytes(&r) = was.asked
 		if was.err != 0 {
 			r.Rax = uint64(-int64(was.err))
 		}
 		syscall.PtraceSetRegs(thread, &r)
 		return
 	}
-	writes, ok := cutCalls[r.Orig_rax]
-	if !ok || int64(r.Rax) != -int64(syscall.ENOSYS) || r.Rdx < 2 {
+	call, ok := cuttables[r.Orig_rax]
+	if !ok || int64(r.Rax) != -int64(syscall.ENOSYS) || *call.bytes(&r) < 2 {
 		return
 	}
-	name, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", thread, int32(r.Rdi)))
+	name, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", thread, int32(*call.file(&r))))
 	if err != nil || !strings.HasPrefix(name, c.below+"/") {
 		return
 	}
-	one := cutCall{writes: writes, bytes: r.Rdx}
-	r.Rdx, one.err = c.cut(one)
-	if one.err != 0 {
+	one := cutCall{cuttable: call, asked: *call.bytes(&r)}
+	n, err := c.cut(one)
+	if one.err, _ = err.(syscall.Errno); one.err != 0 {
 		r.Orig_rax = ^uint64(0) // no call
 	}
-	if (one.err != 0 || r.Rdx != one.bytes) && syscall.PtraceSetRegs(thread, &r) == nil {
+	*call.bytes(&r) = n
+	if (one.err != 0 || n != one.asked) && syscall.PtraceSetRegs(thread, &r) == nil {
 		c.made++
 		c.under[thread] = one
 	}
@@ -125,7 +142,7 @@ func TestCallsThatDoLess(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, program(t))
 	rng := rand.New(rand.NewPCG(3, 4))
-	c := &cutter{below: b.home, cut: func(c cutCall) (uint64, syscall.Errno) { return 1 + rng.Uint64N(c.bytes), 0 }}
+	c := &cutter{below: b.home, cut: func(c cutCall) (uint64, error) { return 1 + rng.Uint64N(min(c.asked, 1<<20)), nil }}
 	c.run(t, b.home, b.env, b.script())
 	b.rest(t)
 	said, _ := os.ReadFile(b.said)
@@ -151,18 +168,18 @@ func TestDiskFillsInTheMiddle(t *testing.T) {
 	for _, step := range steps {
 		b.fresh(t)
 		writes, full := 0, time.Time{}
-		c := &cutter{below: b.home, cut: func(c cutCall) (uint64, syscall.Errno) {
+		c := &cutter{below: b.home, cut: func(c cutCall) (uint64, error) {
 			if !c.writes {
-				return c.bytes, 0
+				return c.asked, nil
 			}
 			switch writes++; {
 			case writes == step:
 				full = time.Now().Add(3 * time.Second)
-				return c.bytes / 2, 0
+				return c.asked / 2, nil
 			case time.Now().Before(full):
-				return c.bytes, syscall.ENOSPC
+				return c.asked, syscall.ENOSPC
 			}
-			return c.bytes, 0
+			return c.asked, nil
 		}}
 		c.run(t, b.home, b.env, b.script())
 		b.rest(t)
