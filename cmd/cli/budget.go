@@ -40,9 +40,15 @@ administrator sees all accounts, and sets one with --user and --set.`,
 	return cmd
 }
 
+// mostBudget is the largest that a scheduler takes, in processor-hours.
+const mostBudget = 1e12
+
 func runGrant(ctx context.Context, d *deps, to, user string, budget float64) error {
 	if user == "" {
 		return usageError(fmt.Errorf("--set %v: say whose with --user", budget))
+	}
+	if !(budget >= 0 && budget <= mostBudget) {
+		return usageError(fmt.Errorf("--set %v: a budget is a number of processor-hours from 0 to %.0f", budget, mostBudget))
 	}
 	if err := callScheduler(ctx, d, to, "grant", "PUT", "/v1/budgets", map[string]any{"user": user, "budget": budget}, nil); err != nil {
 		return err
@@ -60,9 +66,21 @@ func runBudget(ctx context.Context, d *deps, to, user string) error {
 	if d.json {
 		return printJSON(d, "budget", out)
 	}
+	if len(out.Budgets) == 0 {
+		sayErr(d, "%s", noAccount(user))
+		return nil
+	}
 	var rows [][]string
 	for _, b := range out.Budgets {
 		rows = append(rows, []string{b.User, fmt.Sprintf("%.2f", b.Given), fmt.Sprintf("%.2f", b.Used), fmt.Sprintf("%.2f", b.Left)})
 	}
 	return table(d, columns("USER", ">GIVEN", ">USED", ">LEFT"), rows)
+}
+
+// noAccount says what it means that no account is told.
+func noAccount(user string) string {
+	if user != "" {
+		return fmt.Sprintf("no account of %s is told to you: there is none yet, or you are no administrator", user)
+	}
+	return "no account yet: it is made with your first job there, or when an administrator gives you something"
 }
