@@ -1,6 +1,7 @@
 package oidc
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"gridbroker/asked"
 	"gridbroker/credential"
 )
 
@@ -41,8 +43,12 @@ type agentReply struct {
 func (a Agent) Mint(ctx context.Context, audience string, scopes []string) (*credential.Token, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
+	began := time.Now()
 	reply, err := a.ask(ctx, agentRequest{Request: "access_token", Account: a.Account, Issuer: a.Issuer, MinValid: 300,
 		Hint: "grid", Scope: strings.Join(scopes, " "), Audience: audience})
+	if asked.Wanted(ctx) {
+		asked.Tell(ctx, "ask oidc-agent at %s for a token of %s for %q: %s (%v)", a.Socket, cmp.Or(a.Account, a.Issuer), audience, came(reply, err), time.Since(began).Round(time.Millisecond))
+	}
 	if err != nil {
 		return nil, finding("agent.unreachable", a.Socket, "oidc-agent does not answer", "start it again, and export the OIDC_SOCK it prints", err)
 	}
@@ -52,6 +58,17 @@ func (a Agent) Mint(ctx context.Context, audience string, scopes []string) (*cre
 		return nil, f
 	}
 	return credential.ParseToken("oidc-agent", reply.Token)
+}
+
+// came is what came of a request, in no words of the agent's.
+func came(reply *agentReply, err error) string {
+	switch {
+	case err != nil:
+		return "no answer"
+	case reply.Status != "success" || reply.Token == "":
+		return "refused"
+	}
+	return "done"
 }
 
 func (a Agent) ask(ctx context.Context, req agentRequest) (*agentReply, error) {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"gridbroker/asked"
 	"gridbroker/credential"
 	"gridbroker/credential/oidc"
 	"gridbroker/testdata/testbed"
@@ -381,6 +382,23 @@ func TestMintAtTheSameTime(t *testing.T) {
 	for range n {
 		if err := <-errs; err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// What oidc-agent is asked is told to who listens, without the token and in none of the agent's words.
+func TestAgentIsTold(t *testing.T) {
+	for answer, came := range map[string]string{
+		`{"status":"success","access_token":"opaque-token","issuer":"https://iam/","expires_at":1}`: "done",
+		`{"status":"failure","error":"opaque-token is not loaded"}`:                                 "refused",
+		`nonsense`: "no answer",
+	} {
+		socket, _ := fakeAgent(t, answer)
+		var told []string
+		ctx := asked.Telling(t.Context(), func(what string) { told = append(told, what) })
+		_, _ = oidc.Agent{Socket: socket, Account: "iam"}.Mint(ctx, "https://ce.example.org", nil)
+		if len(told) != 1 || !strings.Contains(told[0], `a token of iam for "https://ce.example.org": `+came) || strings.Contains(told[0], "opaque") {
+			t.Errorf("%s: told %q", answer, told)
 		}
 	}
 }

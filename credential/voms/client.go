@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 	"time"
+
+	"gridbroker/asked"
 )
 
 // Request asks for attributes.
@@ -121,9 +124,9 @@ func (c *Client) ask(ctx context.Context, s Server, req Request) (*Answer, error
 	if len(req.FQANs) == 0 {
 		req.FQANs = []string{"/" + s.VO}
 	}
-	answer, err := c.speak(ctx, s, req, askREST)
+	answer, err := c.told(ctx, s, req, "HTTP", askREST)
 	if errors.Is(err, errNoHTTP) {
-		answer, err = c.speak(ctx, s, req, askLegacy)
+		answer, err = c.told(ctx, s, req, "the protocol before VOMS 2", askLegacy)
 	}
 	if err != nil {
 		if se, ok := errors.AsType[*ServerError](err); ok {
@@ -134,6 +137,22 @@ func (c *Client) ask(ctx context.Context, s Server, req Request) (*Answer, error
 	}
 	answer.Server = s
 	return answer, nil
+}
+
+// told is speak, told to whoever listens, in no words of the server's.
+func (c *Client) told(ctx context.Context, s Server, req Request, protocol string, exchange func(net.Conn, Server, Request) (*Answer, error)) (*Answer, error) {
+	began := time.Now()
+	answer, err := c.speak(ctx, s, req, exchange)
+	if asked.Wanted(ctx) {
+		came := "done"
+		if se, ok := errors.AsType[*ServerError](err); ok && se.Code != "" {
+			came = "refused"
+		} else if err != nil {
+			came = "no answer"
+		}
+		asked.Tell(ctx, "ask VOMS server %s:%d for %s by %s: %s (%v)", s.Host, s.Port, strings.Join(req.FQANs, " "), protocol, came, time.Since(began).Round(time.Millisecond))
+	}
+	return answer, err
 }
 
 // speak opens one TLS connection and has one exchange.

@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"gridbroker/durable"
 	"gridbroker/plugins"
@@ -86,7 +87,10 @@ func (s *Site) fetch(ctx context.Context, fsys Files, id string, job plugins.Fet
 			return err
 		}
 		d := download{fsys: fsys, dir: s.Dir("jobs", id), name: path.Join(s.System.Work, f.Name), root: root, file: f, progress: p}
-		return d.run(ctx)
+		began := time.Now()
+		err := d.run(ctx)
+		tellFile(ctx, s, "get", d.name, began, err)
+		return err
 	})
 	if err := errors.Join(err, durable.SyncNames(root, got)); err != nil {
 		return got, err

@@ -136,6 +136,18 @@ func ended(err error) string {
 	return "no answer"
 }
 
+// tellFile tells what was done with a file over a session of files, and whether it was.
+func tellFile(ctx context.Context, s *Site, verb, name string, began time.Time, err error) {
+	if !asked.Wanted(ctx) {
+		return
+	}
+	came := "done"
+	if err != nil {
+		came = "not done"
+	}
+	asked.Tell(ctx, "at %s %s %s: %s (%v)", plugins.Redacted(s.URL), verb, name, came, time.Since(began).Round(time.Millisecond))
+}
+
 // ready makes sure that the directory of our jobs is the user's alone before
 // files are put there.
 func (s *Site) ready(ctx context.Context) error {

@@ -22,6 +22,8 @@ import (
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
 
+	"gridbroker/asked"
+	"gridbroker/jdl"
 	"gridbroker/plugins"
 )
 
@@ -272,6 +274,30 @@ func TestOverSSH(t *testing.T) {
 	}
 	if n := d.dialled(); n != 1 {
 		t.Errorf("%d connections", n)
+	}
+}
+
+// TestFilesAreTold: each file that goes or comes over SFTP is told to who listens.
+func TestFilesAreTold(t *testing.T) {
+	d := newSSHD(t)
+	c := counter{site: d.open(d.home())}
+	c.base = c.site.Base
+	var told []string
+	ctx := asked.Telling(t.Context(), func(what string) { told = append(told, what) })
+	reqs := c.requests("a")
+	job := *reqs[0].Job
+	job.InputSandbox = []jdl.InputFile{{Name: "in", Text: "x"}}
+	reqs[0].Job = &job
+	if r := Submit(ctx, reqs, c.check, nil)[0]; r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	where := func(plugins.Handle) (*Site, string, error) { return c.site, "a", nil }
+	if r := Fetch(ctx, []plugins.FetchRequest{{Dir: t.TempDir(), Want: []string{"in"}}}, where, nil)[0]; r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	all := strings.Join(told, "\n")
+	if !strings.Contains(all, " put "+c.base+"/batches/") || !strings.Contains(all, "/new/a/work/in: done (") || !strings.Contains(all, " get work/in: done (") {
+		t.Errorf("told: %s", all)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"gridbroker/jdl"
 )
@@ -61,7 +62,10 @@ func (ba *batch) upload(ctx context.Context) ([]copied, error) {
 				copies = append(copies, copied{n, c.id, c.name})
 			}
 		}
-		if err := send(ctx, fs, src, to); err != nil {
+		began := time.Now()
+		err := send(ctx, fs, src, to)
+		tellFile(ctx, ba.site, "put", to, began, err)
+		if err != nil {
 			return nil, err
 		}
 	}
