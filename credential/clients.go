@@ -110,13 +110,13 @@ func (c *Clients[C]) For(name, shows string, begin func(had *C) (C, error)) (cli
 	return client, nil
 }
 
-// Close drops all.
+// Close drops all. Whoever goes on looks anew what there is.
 func (c *Clients[C]) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, s := range c.of {
 		c.Drop(s.client)
 	}
-	c.of = nil
+	c.of, c.set = nil, nil
 	return nil
 }

@@ -125,6 +125,7 @@ func (r *Reasons) words(j *Job, m *memory, now time.Time) (list []string) {
 	add(c.Fit > 0, "%d of %d slots would do; %d jobs are ahead of it", c.Fit, c.Slots, r.Ahead)
 	add(c.Later > 0, "%d slots begin later than this cycle books", c.Later)
 	add(c.Priority > 0, "%d slots are of local jobs of higher priority", c.Priority)
+	add(c.Owner > 0, "%d slots are free, but their owner's priority function gives it no priority above 0 there", c.Owner)
 	add(c.Rights > 0, "%d slots are where it may not or cannot run", c.Rights)
 	add(c.Short > 0, "%d slots are too short for its wall time of %v", c.Short, time.Duration(j.Wall)*time.Second)
 	add(c.Small > 0, "%d slots have too few processors or too little memory", c.Small)
@@ -232,6 +233,7 @@ func blocked(c plan.Why, j *Job) string {
 	}{
 		{c.Short, "slots are too short for " + short(time.Duration(j.Wall)*time.Second)},
 		{c.Small, "slots have too few processors or too little memory"},
+		{c.Owner, "owners' functions give it no priority where slots are free"},
 		{c.Priority, "local jobs outrank it"},
 		{c.Guest, "guests may not run so long"},
 		{c.Rights, "it may not or cannot run where slots are"},

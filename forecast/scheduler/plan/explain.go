@@ -7,6 +7,7 @@ type Why struct {
 	Stale     int  `json:"stale"`    // the cluster's schedule is too old, or the cluster is drained
 	Rights    int  `json:"rights"`   // the owner does not let the user in, or nodes lack a feature
 	Priority  int  `json:"priority"` // a local job outranks it
+	Owner     int  `json:"owner"`    // no local job is before it, but the owner's function gives it no priority above 0
 	Guest     int  `json:"guest"`    // longer than guests may run there
 	Short     int  `json:"short"`    // the slot ends too soon
 	Small     int  `json:"small"`    // too few processors or too little memory
@@ -32,6 +33,8 @@ func Explain(j Job, slots []Slot, r *Rules) Why {
 			w.Stale++
 		case !r.Wishes[j.Wish].Allows(s.Cluster, s.Class):
 			w.Rights++
+		case s.Priority == 0 && !r.outranks(&j, &s):
+			w.Owner++
 		case !r.outranks(&j, &s):
 			w.Priority++
 		case !c.takes(j.Wall):

@@ -1,0 +1,24 @@
+package plan
+
+import (
+	"testing"
+	"time"
+)
+
+// Who is kept from a free slot by its owner's function, as one that gives no number, is told so, and not that local jobs are
+// before him.
+func TestOwnersFunctionIsNamed(t *testing.T) {
+	for text, want := range map[string]Why{
+		"priority": {Fit: 1, Priority: 1}, "priority / (procs - procs)": {Owner: 1, Priority: 1}, "priority - 5": {Owner: 1, Priority: 1},
+	} {
+		f, err := CompileFormula(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &Rules{Free: true, Users: make([]User, 1), Wishes: []Wish{{Clusters: []uint64{1}, Classes: []uint64{1}}}, Clusters: []Cluster{{Local: f}}, Epoch: time.Unix(1_800_000_000, 0)}
+		slots := []Slot{{To: Never, CPUs: 1}, {To: Never, CPUs: 1, Priority: 9}}
+		if w := Explain(Job{Wall: 600, Procs: 1, Priority: 1}, slots, r); w.Owner != want.Owner || w.Priority != want.Priority {
+			t.Errorf("%s: %+v", text, w)
+		}
+	}
+}
