@@ -75,14 +75,15 @@ const replicaTime = 5 * time.Second
 // raw asks one of the replicas, and others where it does not answer and what is asked does nothing twice.
 func (c *client) raw(ctx context.Context, q question) (text []byte, err error) {
 	again := q.method == http.MethodGet || twice(q.op)
-	first := c.replicas.Current()
+	first, later := c.replicas.Current(), false // whether one said that it is to be asked later: the others need not be waited for
 	c.replicas.Ask(ctx, func(base string, last bool) plugins.Standing {
 		q.patience = answerTime
-		if again && !last && q.op != "news" { // which are waited for
+		if again && (!last || later) && q.op != "news" { // which are waited for
 			q.patience = replicaTime
 		}
 		text, err = c.ask(ctx, base, q)
 		e, failed := errors.AsType[*plugins.Error](err)
+		later = later || failed && e.RetryIn > 0
 		switch {
 		case !failed || !elsewhere(e):
 			return plugins.Answered

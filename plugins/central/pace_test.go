@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -225,4 +226,33 @@ func steadily(t *testing.T, url string, answer answers) *Backend {
 		t.Fatal(err)
 	}
 	return b
+}
+
+// Where one replica asks for patience, as when it has just begun to lead, one that hangs is not waited for as if it were
+// the last: the first is asked again.
+func TestWhoAsksForPatienceIsAskedAgain(t *testing.T) {
+	asked := 0
+	hangs := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+	}))
+	begins := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if asked++; asked == 1 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		io.WriteString(w, "{}")
+	}))
+	t.Cleanup(hangs.Close)
+	t.Cleanup(begins.Close)
+	opened, err := Open(steady)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := opened.(*Backend)
+	t.Cleanup(func() { b.Close() })
+	url, began := "grid+"+begins.URL+"?or="+strings.TrimPrefix(hangs.URL, "http://"), time.Now()
+	err = b.Cancel(t.Context(), []plugins.Handle{{Interface: Interface, Endpoint: url, ID: "1"}})[0]
+	if took := time.Since(began); err != nil || asked != 2 || took > answerTime/2 {
+		t.Errorf("%v after %v, asked %d times", err, took, asked)
+	}
 }
