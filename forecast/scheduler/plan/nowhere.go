@@ -23,7 +23,11 @@ func (n nowhere) has(j *Job) bool {
 	return slices.ContainsFunc(n[j.Wish], func(o ask) bool { return a.exceeds(&o) })
 }
 
+// add takes in a job that found nothing, unless it asks for as much as one before.
 func (n nowhere) add(j *Job) {
+	if n.has(j) {
+		return
+	}
 	a := j.ask()
 	list := slices.DeleteFunc(n[j.Wish], func(o ask) bool { return o.exceeds(&a) })
 	if len(list) < mostNowhere {
