@@ -170,13 +170,13 @@ func TestEndedJobsAreForgotten(t *testing.T) {
 }
 
 // A site that nothing has happened to since an agent looked is shown to it as it was, at the
-// time of the look; one that went down, or has another job, is not.
+// time of the look; one that went down, or has another job, is not. What it was shown before stays.
 func TestQueueIsShownAsItIs(t *testing.T) {
 	s, err := Parse("s.toml", []byte(small))
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := newSite(&s.Sites[0], 0, []job{{submit: 2, run: 2, limit: 60, procs: 2}})
+	c, err := newSite(&s.Sites[0], 0, []job{{submit: 2, run: 2, limit: 60, procs: 1}, {submit: 3, run: 2, limit: 60, procs: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,9 +189,13 @@ func TestQueueIsShownAsItIs(t *testing.T) {
 		if err := errors.Join(err, c.advance(at)); err != nil {
 			t.Fatal(err)
 		}
+		held := slices.Clone(before.Jobs)
 		got, err := q.Queue(t.Context())
 		want, mark := c.engine.State(), got.Mark
 		was := before
+		if !reflect.DeepEqual(held, was.Jobs) {
+			t.Errorf("at %d: the picture before, which an agent holds, has become another", at)
+		}
 		before = got
 		was.Now, got.Mark = got.Now, 0
 		if news := !reflect.DeepEqual(was.Jobs, got.Jobs) || !reflect.DeepEqual(was.Nodes, got.Nodes); at > 0 && news == (mark == was.Mark) {
