@@ -336,10 +336,10 @@ func (e *Engine) Refused() []Refusal {
 }
 
 // State is the cluster as it is, as a reader of its batch system would see it.
-func (e *Engine) State() State { return e.StateIn(nil) }
+func (e *Engine) State() State { return StateIn(e, nil) }
 
-// StateIn is State, with its jobs where some are that nobody needs any more.
-func (e *Engine) StateIn(room []Job) State {
+// StateIn is an engine's State, with its jobs where some are that nobody needs any more.
+func StateIn(e *Engine, room []Job) State {
 	s := e.c.state.copyIn(room)
 	s.Now = e.Now()
 	return s

@@ -208,7 +208,6 @@ func (w *work) plan(ctx context.Context) error {
 	if p.Name() == (plan.Pairwise{}).Name() {
 		plan.Clip(in.slots, &in.rules)
 	}
-	in.rules.Order = plan.Order(in.jobs, &in.rules)
 	list := p.Plan(in.jobs, in.slots, &in.rules)
 	w.report.Planning = time.Since(began)
 	outlook := make(map[int32]bool, len(list))

@@ -54,6 +54,7 @@ func (c Config) problem(m *memory, now time.Time, budgets []Budget) *inputs {
 	if len(in.jobs) == 0 {
 		return in
 	}
+	in.rules.Order = plan.Order(in.jobs, &in.rules)
 	busy := m.busy(now.Unix())
 	for i, name := range m.order {
 		in.addSlots(m.clusters[name], uint16(i), busy[name], now.Unix())

@@ -291,7 +291,7 @@ type queueOf struct {
 func (q *queueOf) Queue(context.Context) (batch.State, error) {
 	if q.last.Now.IsZero() || q.seen != q.events {
 		was := q.last.Jobs
-		q.last, q.seen = q.engine.StateIn(q.room), q.events
+		q.last, q.seen = batch.StateIn(q.engine, q.room), q.events
 		q.room = was
 		q.last.Mark = uint64(q.events) + 1
 	}
