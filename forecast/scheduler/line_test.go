@@ -16,7 +16,7 @@ import (
 
 // What a leader keeps from cycle to cycle is what it would work out of its jobs and clusters anew: which jobs wait, run and
 // are asked about, where each may run, and the slots. Played by chance, with faults: jobs come, are cancelled, described
-// anew, given other priorities, avoid clusters for a while and end; clusters are drained and opened, let others in, get
+// anew, given other priorities, avoid clusters for a while and end, or take long to be brought to a cluster; clusters are drained and opened, let others in, get
 // other nodes and slots.
 func TestWhatIsKeptIsAsMadeAnew(t *testing.T) {
 	testbed.Computes(t)
@@ -86,6 +86,12 @@ func (w *world) meddle(r *rand.Rand, id string) {
 		}
 	case 7:
 		site.sure, site.news = 0.5+r.Float64()/2, true
+	case 8: // it is found to take long to be brought there
+		if m := w.s.mem; m != nil && m.jobs.job(id) != nil {
+			j := m.jobs.job(id)
+			j.Leads = map[string]int64{site.name: int64(60 + r.IntN(600))}
+			m.jobs.changed(j)
+		}
 	}
 }
 
