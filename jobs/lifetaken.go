@@ -84,6 +84,21 @@ func (e Seen) apply(r *Record, now time.Time) (string, bool) {
 	return text, true
 }
 
+// HoldAsked is that a job which waits is about to be held at its back-end, whose word for its
+// state tells what came of it.
+type HoldAsked struct{}
+
+func (HoldAsked) name() string                            { return "hold" }
+func (HoldAsked) from() []plugins.State                   { return taken }
+func (HoldAsked) apply(*Record, time.Time) (string, bool) { return "", true }
+
+// ReleaseAsked is that a held job is about to be let go on.
+type ReleaseAsked struct{}
+
+func (ReleaseAsked) name() string                            { return "release" }
+func (ReleaseAsked) from() []plugins.State                   { return taken }
+func (ReleaseAsked) apply(*Record, time.Time) (string, bool) { return "", true }
+
 // TakeBack is that a job in a queue is about to be cancelled there, to be sent
 // elsewhere. It is on disk before the request leaves: once the back-end has
 // cancelled the job, whoever sees that goes on with it, and where it has not

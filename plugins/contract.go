@@ -167,6 +167,15 @@ type Restarter interface {
 	Restart(ctx context.Context, hs []Handle) []error
 }
 
+// Holder keeps jobs that wait from being started, until they are released.
+type Holder interface {
+	// Hold and Release return one error per Handle, in the same order. That a job has begun, has ended or is not known is
+	// none, and it stays as it is: Status tells of it. Release lets go what a person has held, the user or another, as far
+	// as the back-end lets the user.
+	Hold(ctx context.Context, hs []Handle) []error
+	Release(ctx context.Context, hs []Handle) []error
+}
+
 // Pinger tells whether an endpoint is up and lets the user in.
 type Pinger interface {
 	Ping(ctx context.Context, endpoint string) (Pong, error)

@@ -208,7 +208,7 @@ func groups(d *deps) []group {
 		}},
 		{"Follow and control jobs:", []*cobra.Command{
 			statusCmd(d), listCmd(d), showCmd(d), whyCmd(d), logCmd(d), catCmd(d), outputCmd(d), watchCmd(d), followCmd(d),
-			cancelCmd(d), restartCmd(d), resubmitCmd(d), refreshCmd(d), cleanCmd(d), adoptCmd(d),
+			cancelCmd(d), holdCmd(d), releaseCmd(d), restartCmd(d), resubmitCmd(d), refreshCmd(d), cleanCmd(d), adoptCmd(d),
 		}},
 		{"Credentials, settings, records, and what is known of resources:", []*cobra.Command{
 			authCmd(d), pingCmd(d), healthCmd(d), probeCmd(d), configCmd(d), storeCmd(d), budgetCmd(d),

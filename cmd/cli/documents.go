@@ -54,7 +54,7 @@ func jobDocuments() []Documented {
 		kindOf[healthDocument]("health", 2, "health: what is known of resources' failures"),
 		kindOf[pinDocument]("health.pin", 2, "health pin, unpin, clear: which resources it was done to"),
 	}
-	for _, verb := range []string{"status", "list", "show", "watch", "cancel", "clean", "restart", "resubmit", "refresh"} {
+	for _, verb := range []string{"status", "list", "show", "watch", "cancel", "hold", "release", "clean", "restart", "resubmit", "refresh"} {
 		list = append(list, kindOf[jobsDocument](verb, 2, verb+": the jobs as they are recorded afterwards"))
 	}
 	return append(list, kindOf[jobsDocument]("auth.renew", 2, "auth renew, auth watch: the jobs as they are recorded afterwards; of watch one document for each round"))

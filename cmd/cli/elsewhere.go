@@ -20,6 +20,8 @@ func elsewhere(word string) string {
 		{"watch", []string{"wait", "condor_wait"}},
 		{"output", []string{"get", "download", "fetch", "results", "arcget"}},
 		{"cancel", []string{"kill", "stop", "abort", "rm", "qdel", "scancel", "condor_rm", "arckill"}},
+		{"hold", []string{"pause", "suspend", "qhold", "condor_hold"}},
+		{"release", []string{"unhold", "continue", "qrls", "condor_release"}},
 		{"clean", []string{"delete", "remove", "purge", "arcclean"}},
 		{"resubmit", []string{"retry", "rerun", "reschedule", "arcresub"}},
 		{"restart", []string{"resume", "arcresume"}},
@@ -73,7 +75,7 @@ func flagElsewhere(verb, flag string) string {
 	} {
 		about := f.verbs
 		if about == nil {
-			about = []string{"status", "list", "show", "why", "log", "output", "cancel", "clean", "resubmit", "restart", "refresh", "watch"}
+			about = []string{"status", "list", "show", "why", "log", "output", "cancel", "hold", "release", "clean", "resubmit", "restart", "refresh", "watch"}
 		}
 		if slices.Contains(about, verb) && slices.Contains(f.flags, flag) {
 			return f.hint

@@ -117,7 +117,7 @@ func outlive() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 // signal: with the way on, where it may have been about jobs.
 func EndedAtOnce(args []string) string {
 	verb := slices.IndexFunc(args, func(arg string) bool { return !strings.HasPrefix(arg, "-") })
-	aboutJobs := []string{"submit", "run", "watch", "follow", "cancel", "restart", "resubmit", "refresh", "clean", "adopt", "probe", "status", "output"}
+	aboutJobs := []string{"submit", "run", "watch", "follow", "cancel", "hold", "release", "restart", "resubmit", "refresh", "clean", "adopt", "probe", "status", "output"}
 	if verb < 0 || !slices.Contains(aboutJobs, args[verb]) {
 		return "grid: ended at once by a signal"
 	}

@@ -255,7 +255,8 @@ func whyThere(d *deps, o *jobs.Outcome, told bool) []string {
 	case plugins.Running:
 		out = append(out, fmt.Sprintf("It has been running for %s%s.", ranText(d, o), on(o.Host)))
 	case plugins.Held:
-		out = append(out, fmt.Sprintf("It is held%s; it does not go on before that is mended. grid resubmit sends it elsewhere after %s.", because(o.Reason), typed("cancel", o.ID)))
+		out = append(out, fmt.Sprintf("It is held%s until that is mended or %s lets it go on. grid resubmit sends it elsewhere after %s.",
+			because(o.Reason), typed("release", o.ID), typed("cancel", o.ID)))
 	default:
 		why := namely(o.Reason)
 		if told {

@@ -76,12 +76,17 @@ func (b *Backend) Withdraw(ctx context.Context, hs []plugins.Handle) []error {
 
 // waiting is true of those of our jobs that have not begun.
 func waiting(jobIDs, ids []string) string {
+	return "(JobStatus == 1 || JobStatus == 5) && " + ours(jobIDs, ids)
+}
+
+// ours is true of these jobs, and of no other that has come by their number.
+func ours(jobIDs, ids []string) string {
 	ours := make([]string, len(ids))
 	for i, id := range ids {
 		cluster, proc, _ := strings.Cut(jobIDs[i], ".")
 		ours[i] = fmt.Sprintf("(ClusterId == %s && ProcId == %s && GridBrokerId is %q)", cluster, proc, id)
 	}
-	return "(JobStatus == 1 || JobStatus == 5) && (" + strings.Join(ours, " || ") + ")"
+	return "(" + strings.Join(ours, " || ") + ")"
 }
 
 // gone reports whether condor_rm complains of jobs that are not there.

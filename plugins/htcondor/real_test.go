@@ -73,6 +73,7 @@ func (p *pool) conformance(t *testing.T, b *htcondor.Backend, url, iface, dead s
 		Submitter: b, Endpoint: glue.Endpoint{URL: url, Interface: iface}, Patience: 4 * time.Minute,
 		Stray: plugins.Handle{Interface: iface, Endpoint: url, ID: "999999.0/stray"},
 		Dead:  glue.Endpoint{URL: dead, Interface: iface},
+		Waits: func(r *plugins.Request) { r.Job.Demand.Memory = 16000 }, // all that one machine has
 	})
 }
 

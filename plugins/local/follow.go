@@ -18,7 +18,7 @@ import (
 )
 
 var native = map[plugins.State]string{
-	plugins.Queued: "INQUEUE", plugins.Running: "RUNNING", plugins.Done: "FINISHED",
+	plugins.Queued: "INQUEUE", plugins.Held: "HELD", plugins.Running: "RUNNING", plugins.Done: "FINISHED",
 	plugins.Failed: "FAILED", plugins.Cancelled: "KILLED", plugins.Lost: "GONE",
 }
 
@@ -104,6 +104,9 @@ func (b *Backend) settled(h plugins.Handle) (*site, status, error) {
 		}
 		return s, status{State: plugins.Queued}, err
 	}
+	if held, err := isHeld(s, h.ID); held || err != nil {
+		return s, status{State: plugins.Held, Reason: "held by the user"}, err
+	}
 	st, err := s.settle(h.ID)
 	if err == nil && st.State == plugins.Queued {
 		err = requeue(s, h.ID)
@@ -111,12 +114,28 @@ func (b *Backend) settled(h plugins.Handle) (*site, status, error) {
 	return s, st, err
 }
 
+// isHeld reports whether a job that is not in the queue is held: one that was given to a supervisor
+// or has ended all the same is so no more, as where a power cut left two markers of it.
+func isHeld(s *site, id string) (bool, error) {
+	if !exists(s.held(id)) {
+		return false, nil
+	}
+	st, err := s.status(id)
+	if err != nil || st.State == plugins.Queued && !exists(s.running(id)) {
+		return err == nil, err
+	}
+	if err := os.Remove(s.held(id)); !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	return false, nil
+}
+
 // requeue puts a job back into the queue that is neither there nor started:
 // whoever submitted it died between two steps.
 func requeue(s *site, id string) error {
 	return s.withQueue(func() error {
 		st, err := s.status(id)
-		if err != nil || st.State != plugins.Queued || exists(s.running(id)) || exists(s.queued(id)) {
+		if err != nil || st.State != plugins.Queued || exists(s.running(id)) || exists(s.queued(id)) || exists(s.held(id)) {
 			return err
 		}
 		return os.WriteFile(s.queued(id), nil, 0o600)
@@ -188,17 +207,27 @@ func cancelSome(s *site, hs []plugins.Handle, some []int, errs []error) error {
 	})
 }
 
+// waitsAt is the marker of a job that waits, or is held; "": it does neither.
+func waitsAt(s *site, id string) string {
+	for _, at := range []string{s.queued(id), s.held(id)} {
+		if exists(at) {
+			return at
+		}
+	}
+	return ""
+}
+
 // cancel takes a waiting job out of the queue, or leaves word for the
 // supervisor of a started one. The caller holds the queue.
 func cancel(s *site, id string) error {
-	if exists(s.queued(id)) {
+	if waits := waitsAt(s, id); waits != "" {
 		// The state first: a job that has one is not started, whatever
 		// happens to this process before it leaves the queue.
 		end := status{State: plugins.Cancelled, Reason: "cancelled by the user before it started", Ended: s.now()}
 		if err := writeJSON(filepath.Join(s.job(id), "status.json"), end); err != nil {
 			return err
 		}
-		if err := os.Remove(s.queued(id)); !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(waits); !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		return nil

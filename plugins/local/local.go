@@ -11,6 +11,7 @@
 //	SITE/runner.lock    held by the one runner that starts jobs
 //	SITE/handed.lock    held while an external scheduler starts the jobs
 //	SITE/queue/ID       a job that waits
+//	SITE/held/ID        a job that waits and is held by its user
 //	SITE/running/ID     a job that has been given to a supervisor
 //	SITE/jobs/ID/       spec.json, status.json, lock, log, and the job's own
 //	                    directory work/
@@ -158,6 +159,7 @@ type site struct {
 
 func (s *site) job(id string) string     { return filepath.Join(s.dir, "jobs", id) }
 func (s *site) queued(id string) string  { return filepath.Join(s.dir, "queue", id) }
+func (s *site) held(id string) string    { return filepath.Join(s.dir, "held", id) }
 func (s *site) running(id string) string { return filepath.Join(s.dir, "running", id) }
 
 func (s *site) handle(id string) plugins.Handle {
@@ -166,7 +168,7 @@ func (s *site) handle(id string) plugins.Handle {
 
 // prepare makes the site's directories and records its slots for the runner.
 func (s *site) prepare() error {
-	for _, sub := range []string{"jobs", "new", "queue", "running"} {
+	for _, sub := range []string{"jobs", "new", "queue", "held", "running"} {
 		if err := durable.MkdirAll(filepath.Join(s.dir, sub), 0o700); err != nil {
 			return err
 		}

@@ -28,6 +28,9 @@ type Target struct {
 	Dead glue.Endpoint
 	// Hidden: files of running jobs cannot be seen there; Peek must say so.
 	Hidden bool
+	// Waits makes requests such that of two that are sent the second waits in the queue for
+	// longer than a test takes; nil where that is not to be had.
+	Waits func(*plugins.Request)
 	// Patience is how long a job of a second may take; 0 means 2 minutes.
 	Patience time.Duration
 }
@@ -49,6 +52,7 @@ func TestSubmitter(t *testing.T, target Target) {
 	t.Run("no streams", s.noStreams)
 	t.Run("cancel", s.cancel)
 	t.Run("withdraw", s.withdraw)
+	t.Run("hold", s.hold)
 	t.Run("unknown job", s.unknown)
 	t.Run("dead context", s.deadContext)
 	t.Run("dead endpoint", s.deadEndpoint)
@@ -225,6 +229,59 @@ func (s *suite) withdraw(t *testing.T) {
 	if st := s.Submitter.Status(t.Context(), ended)[0]; st.State != plugins.Done {
 		t.Errorf("an ended job that is withdrawn: %+v", st)
 	}
+}
+
+// hold: a job that waits is held and released, as often as it is asked for; what has ended or is not known stays as it is.
+func (s *suite) hold(t *testing.T) {
+	h, ok := s.Submitter.(plugins.Holder)
+	if !ok {
+		t.Skip("this back-end has no Holder")
+	}
+	if a, b := h.Hold(t.Context(), nil), h.Release(t.Context(), nil); len(a)+len(b) != 0 {
+		t.Errorf("of none: %v %v", a, b)
+	}
+	hs := s.start(t, s.request(t, "exit 0"))
+	s.end(t, hs)
+	if s.Waits != nil {
+		two := []plugins.Request{s.request(t, "sleep 600"), s.request(t, "exit 0")}
+		s.Waits(&two[0])
+		s.Waits(&two[1])
+		hs = append(hs, s.start(t, two...)[1])
+		s.reach(t, hs[1], plugins.Queued)
+	}
+	for _, do := range []struct {
+		call func(context.Context, []plugins.Handle) []error
+		want plugins.State
+	}{{h.Hold, plugins.Held}, {h.Hold, plugins.Held}, {h.Release, plugins.Queued}, {h.Release, plugins.Queued}, {h.Hold, plugins.Held}} {
+		for i, err := range do.call(t.Context(), append(hs, s.Stray)) {
+			if err != nil {
+				t.Errorf("job %d: %v", i, err)
+			}
+		}
+		if len(hs) > 1 {
+			s.reach(t, hs[1], do.want)
+		}
+	}
+	if st := s.Submitter.Status(t.Context(), hs)[0]; st.State != plugins.Done {
+		t.Errorf("a job that had ended: %+v", st)
+	}
+	if len(hs) == 1 {
+		return
+	}
+	for _, err := range s.Submitter.Cancel(t.Context(), hs[1:]) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if st := s.end(t, hs[1:])[0]; st.State != plugins.Cancelled {
+		t.Errorf("a held job that was cancelled: %+v", st)
+	}
+}
+
+// reach waits until a job is in a state.
+func (s *suite) reach(t *testing.T, h plugins.Handle, want plugins.State) {
+	t.Helper()
+	s.wait(t, []plugins.Handle{h}, func(st plugins.State) bool { return st == want })
 }
 
 func (s *suite) unknown(t *testing.T) {

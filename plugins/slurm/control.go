@@ -39,6 +39,11 @@ func (b *Backend) Withdraw(ctx context.Context, hs []plugins.Handle) []error {
 // living are those jobs that the queue shows as ours and that have not ended: Slurm's ids
 // and our own.
 func (s *site) living(ctx context.Context, slurmIDs, ids []string) (theirs, own []string, err error) {
+	return s.those(ctx, slurmIDs, ids, func(st plugins.State) bool { return !st.Final() })
+}
+
+// those are the jobs that the queue shows as ours and in such a state: Slurm's ids and our own.
+func (s *site) those(ctx context.Context, slurmIDs, ids []string, want func(plugins.State) bool) (theirs, own []string, err error) {
 	queue, err := s.squeue(ctx, slurmIDs)
 	if err == nil {
 		queue, err = s.ours(ctx, queue, slurmIDs, ids)
@@ -47,7 +52,7 @@ func (s *site) living(ctx context.Context, slurmIDs, ids []string) (theirs, own 
 		return nil, nil, err
 	}
 	for i, slurmID := range slurmIDs {
-		if r, ok := queue[ids[i]]; ok && !stateOf(r.state, r.reason).Final() {
+		if r, ok := queue[ids[i]]; ok && want(stateOf(r.state, r.reason)) {
 			theirs, own = append(theirs, slurmID), append(own, ids[i])
 		}
 	}

@@ -33,6 +33,7 @@ func TestConformance(t *testing.T) {
 					Submitter: c, Endpoint: ep, Resource: &glue.Resource{Queue: "short"},
 					Stray: plugins.Handle{Interface: glue.InterfaceSlurm, Endpoint: ep.URL, ID: "999999/stray"},
 					Dead:  glue.Endpoint{URL: c.dead, Interface: glue.InterfaceSlurm},
+					Waits: func(r *plugins.Request) { r.Booking = &plugins.Booking{Begin: time.Hour} },
 				})
 			})
 		}
