@@ -117,14 +117,14 @@ func (b *Backend) settled(h plugins.Handle) (*site, status, error) {
 // isHeld reports whether a job that is not in the queue is held: one that was given to a supervisor
 // or has ended all the same is so no more, as where a power cut left two markers of it.
 func isHeld(s *site, id string) (bool, error) {
-	if !exists(s.held(id)) {
+	if !exists(heldAt(s, id)) {
 		return false, nil
 	}
 	st, err := s.status(id)
 	if err != nil || st.State == plugins.Queued && !exists(s.running(id)) {
 		return err == nil, err
 	}
-	if err := os.Remove(s.held(id)); !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(heldAt(s, id)); !errors.Is(err, fs.ErrNotExist) {
 		return false, err
 	}
 	return false, nil
@@ -135,7 +135,7 @@ func isHeld(s *site, id string) (bool, error) {
 func requeue(s *site, id string) error {
 	return s.withQueue(func() error {
 		st, err := s.status(id)
-		if err != nil || st.State != plugins.Queued || exists(s.running(id)) || exists(s.queued(id)) || exists(s.held(id)) {
+		if err != nil || st.State != plugins.Queued || exists(s.running(id)) || exists(s.queued(id)) || exists(heldAt(s, id)) {
 			return err
 		}
 		return os.WriteFile(s.queued(id), nil, 0o600)
@@ -209,7 +209,7 @@ func cancelSome(s *site, hs []plugins.Handle, some []int, errs []error) error {
 
 // waitsAt is the marker of a job that waits, or is held; "": it does neither.
 func waitsAt(s *site, id string) string {
-	for _, at := range []string{s.queued(id), s.held(id)} {
+	for _, at := range []string{s.queued(id), heldAt(s, id)} {
 		if exists(at) {
 			return at
 		}

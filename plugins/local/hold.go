@@ -10,6 +10,9 @@ import (
 	"gridbroker/plugins"
 )
 
+// heldAt is the marker of a job that is held.
+func heldAt(s *site, id string) string { return filepath.Join(s.dir, "held", id) }
+
 // Hold implements plugins.Holder: a held job is taken out of the queue, and loses its
 // place to nobody, as the queue goes by when jobs were submitted.
 func (b *Backend) Hold(ctx context.Context, hs []plugins.Handle) []error {
@@ -17,13 +20,13 @@ func (b *Backend) Hold(ctx context.Context, hs []plugins.Handle) []error {
 		if err := durable.MkdirAll(filepath.Join(s.dir, "held"), 0o700); err != nil {
 			return err
 		}
-		return durable.Rename(s.queued(id), s.held(id))
+		return durable.Rename(s.queued(id), heldAt(s, id))
 	})
 }
 
 // Release implements plugins.Holder.
 func (b *Backend) Release(ctx context.Context, hs []plugins.Handle) []error {
-	return b.steer(ctx, hs, func(s *site, id string) error { return durable.Rename(s.held(id), s.queued(id)) })
+	return b.steer(ctx, hs, func(s *site, id string) error { return durable.Rename(heldAt(s, id), s.queued(id)) })
 }
 
 // steer moves jobs while nobody else changes the queue; those that are not where they would

@@ -159,7 +159,6 @@ type site struct {
 
 func (s *site) job(id string) string     { return filepath.Join(s.dir, "jobs", id) }
 func (s *site) queued(id string) string  { return filepath.Join(s.dir, "queue", id) }
-func (s *site) held(id string) string    { return filepath.Join(s.dir, "held", id) }
 func (s *site) running(id string) string { return filepath.Join(s.dir, "running", id) }
 
 func (s *site) handle(id string) plugins.Handle {
