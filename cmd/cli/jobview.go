@@ -2,25 +2,18 @@ package cli
 
 import (
 	"cmp"
-	"encoding/csv"
-	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"gridbroker/foreign"
 	"gridbroker/jobs"
 )
 
-// jobView is how jobs are shown: which columns, in which order, how many.
+// jobView is how jobs are shown.
 type jobView struct {
-	columns []string
-	sort    string
-	limit   int
-	output  string
+	view
 	expand  bool // a line for each job, of groups too
 	mayFold bool // no job or group was named
 	open    bool // nothing was chosen: jobs that have not ended
@@ -29,25 +22,21 @@ type jobView struct {
 }
 
 func (v *jobView) register(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.StringSliceVar(&v.columns, "columns", nil, "these `columns`: "+strings.Join(columnNames(), ", "))
-	f.StringVar(&v.sort, "sort", "", "by this `column`; a minus before it turns the order round")
-	f.IntVar(&v.limit, "limit", 0, "the first `N` jobs; 0: all")
-	f.StringVarP(&v.output, "output", "o", "", "`form`: wide, json, csv")
-	f.BoolVar(&v.expand, "expand", false, "a line for each job of a collection, sweep or DAG; those of many jobs have one on a terminal")
-	for _, flag := range []string{"columns", "sort"} {
-		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(columnNames(), cobra.ShellCompDirectiveNoFileComp))
-	}
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"wide", "json", "csv"}, cobra.ShellCompDirectiveNoFileComp))
+	v.view.register(cmd, jobFacets().names(), "jobs")
+	cmd.Flags().BoolVar(&v.expand, "expand", false, "a line for each job of a collection, sweep or DAG; those of many jobs have one on a terminal")
 }
 
-// A jobColumn is one thing that is shown of jobs.
-type jobColumn struct {
-	name  string
-	head  string
-	text  func(*deps, *jobs.Outcome) string
-	order func(a, b *jobs.Outcome) int // nil: by text
-	exact func(*jobs.Outcome) string   // for machines; nil: the text
+// jobColumn is one thing that is shown of jobs.
+type jobColumn = facet[*jobs.Outcome]
+
+// jobFacets is what may be shown of jobs.
+func jobFacets() facets[*jobs.Outcome] {
+	return facets[*jobs.Outcome]{
+		all:   jobColumns(),
+		usual: []string{"id", "name", "state", "resource", "exit", "submitted", "ran", "note"},
+		wide: []string{"id", "name", "state", "resource", "site", "host", "exit", "created", "submitted", "started", "ended", "ran",
+			"group", "retries", "note"},
+	}
 }
 
 func jobColumns() []jobColumn {
@@ -114,113 +103,20 @@ func exitText(r *jobs.Outcome) string {
 	return strconv.Itoa(*r.ExitCode)
 }
 
-func columnNames() []string {
-	var names []string
-	for _, c := range jobColumns() {
-		names = append(names, c.name)
-	}
-	return names
-}
-
-// usual and wide are the columns that are shown where none are asked for.
-var (
-	usual = []string{"id", "name", "state", "resource", "exit", "submitted", "ran", "note"}
-	wide  = []string{"id", "name", "state", "resource", "site", "host", "exit", "created", "submitted", "started", "ended", "ran",
-		"group", "retries", "note"}
-)
-
-// chosen are the view's columns.
-func (v *jobView) chosen() ([]jobColumn, error) {
-	names := v.columns
-	if len(names) == 0 {
-		names = usual
-		if v.output == "wide" || v.output == "csv" {
-			names = wide
-		}
-	}
-	var out []jobColumn
-	for _, name := range names {
-		c, err := columnOf(name)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, c)
-	}
-	return out, nil
-}
-
-func columnOf(name string) (jobColumn, error) {
-	all := jobColumns()
-	i := slices.IndexFunc(all, func(c jobColumn) bool { return strings.EqualFold(c.name, name) })
-	if i < 0 {
-		return jobColumn{}, usageError(fmt.Errorf("no column %q; there are %s", name, strings.Join(columnNames(), ", ")))
-	}
-	return all[i], nil
-}
-
-// ordered sorts and cuts jobs as the view says.
-func (v *jobView) ordered(a *deps, rs []*jobs.Outcome) ([]*jobs.Outcome, error) {
-	if v.sort != "" {
-		name, back := strings.CutPrefix(v.sort, "-")
-		c, err := columnOf(name)
-		if err != nil {
-			return nil, err
-		}
-		order := c.order
-		if order == nil {
-			order = byText(func(r *jobs.Outcome) string { return c.text(a, r) })
-		}
-		rs = slices.Clone(rs)
-		slices.SortStableFunc(rs, func(x, y *jobs.Outcome) int {
-			if back {
-				x, y = y, x
-			}
-			return order(x, y)
-		})
-	}
-	if v.limit > 0 {
-		rs = rs[:min(v.limit, len(rs))]
-	}
-	return rs, nil
-}
-
 // byID reports whether jobs are shown in the order of their ids, which is that
 // of the records, or backwards.
 func (v *jobView) byID() bool {
 	return v.sort == "" || strings.EqualFold(strings.TrimPrefix(v.sort, "-"), "id")
 }
 
-// check tells whether the flags mean something, before anything is asked.
-func (v *jobView) check() error {
-	switch v.output {
-	case "", "wide", "json", "csv":
-	default:
-		return usageError(fmt.Errorf("--output %s: say wide, json or csv", v.output))
-	}
-	if v.limit < 0 {
-		return usageError(fmt.Errorf("--limit %d: say a number of jobs", v.limit))
-	}
-	if v.sort != "" {
-		if _, err := columnOf(strings.TrimPrefix(v.sort, "-")); err != nil {
-			return err
-		}
-	}
-	_, err := v.chosen()
-	return err
-}
-
 // jobTable prints jobs, a line each.
 func jobTable(d *deps, rs []*jobs.Outcome, v jobView) error {
-	cols, err := v.chosen()
+	cols, err := jobFacets().chosen(v.view)
 	if err != nil {
 		return err
 	}
 	if v.output == "csv" {
-		return jobCSV(d, rs, cols)
-	}
-	var heads []string
-	for _, c := range cols {
-		heads = append(heads, c.head)
+		return printCSV(d, rs, cols)
 	}
 	lines := v.lines(d, rs)
 	rows, cells := make([][]string, 0, len(lines)), make([]string, len(lines)*len(cols))
@@ -233,11 +129,9 @@ func jobTable(d *deps, rs []*jobs.Outcome, v jobView) error {
 		rows = append(rows, row)
 	}
 	if v.output == "wide" {
-		whole := *d
-		whole.env.Width = 0
-		d = &whole
+		d = uncut(d)
 	}
-	made := columns(heads...)
+	made := heads(cols)
 	if len(v.columns) == 0 {
 		made = spare(made, "RAN", "SUBMITTED", "NOTE", "EXIT", "RESOURCE", "NAME")
 	}
@@ -246,40 +140,4 @@ func jobTable(d *deps, rs []*jobs.Outcome, v jobView) error {
 	}
 	err = sayErr(d, "groups of jobs are a line each: --expand shows all jobs, grid %s ID those of one group", v.verb)
 	return err
-}
-
-// harmless keeps a spreadsheet from taking what a job is called, or what a server
-// says of it, for a formula: an apostrophe makes it a text.
-func harmless(cell string) string {
-	if len(cell) < 2 || !strings.ContainsRune("=+-@", rune(cell[0])) {
-		return cell
-	}
-	if _, err := strconv.ParseFloat(cell, 64); err == nil {
-		return cell
-	}
-	return "'" + cell
-}
-
-// jobCSV prints jobs as RFC 4180 has it.
-func jobCSV(d *deps, rs []*jobs.Outcome, cols []jobColumn) error {
-	plain := *d
-	plain.env.Terminal = false
-	w := csv.NewWriter(d.env.Out)
-	head := make([]string, len(cols))
-	for i, c := range cols {
-		head[i] = c.name
-	}
-	_ = w.Write(head)
-	for _, r := range rs {
-		row := make([]string, len(cols))
-		for i, c := range cols {
-			if row[i] = c.text(&plain, r); c.exact != nil {
-				row[i] = c.exact(r)
-			}
-			row[i] = harmless(foreign.Text(row[i]))
-		}
-		_ = w.Write(row)
-	}
-	w.Flush()
-	return w.Error()
 }

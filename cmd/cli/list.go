@@ -34,7 +34,7 @@ Without any, all recorded jobs.`,
 }
 
 func runList(ctx context.Context, d *deps, o listOptions) error {
-	if err := o.view.check(); err != nil {
+	if err := jobFacets().check(o.view.view, "jobs"); err != nil {
 		return err
 	}
 	o.view.of(&o.sel)

@@ -20,6 +20,8 @@ type resourcesOptions struct {
 	discovery
 	where string
 	save  string
+	view  view
+	sites bool // a line for each site
 }
 
 func resourcesCmd(d *deps) *cobra.Command {
@@ -32,10 +34,15 @@ func resourcesCmd(d *deps) *cobra.Command {
 state as published; "-" is what is not published or published as a number that
 means nothing. How asking each source went is said on standard error.
 
+--sites gives a line for each site: how many resources, how many of them take jobs,
+slots and waiting jobs, each queue counted once however many views of it there are.
+
 --where takes a ClassAd expression over a resource's attributes, by their GLUE
 1.3 or GLUE 2.0 names, with or without "other." before them. --snapshot saves
 what was found, to be used later as --info file:FILE.`,
 		Example: `  grid resources
+  grid resources --sites --sort -free --limit 10
+  grid resources --columns name,free,waiting,endpoint --sort waiting
   grid resources --info ldap://bdii.example.org:2170 --where 'GlueCEStateFreeJobSlots > 10'
   grid resources --where 'member("APPS/HEP/ATLAS-23.0.1", GlueHostApplicationSoftwareRunTimeEnvironment)'
   grid resources --snapshot grid.json.gz
@@ -46,6 +53,8 @@ what was found, to be used later as --info file:FILE.`,
 	f.register(cmd.Flags())
 	cmd.Flags().StringVar(&f.onlyVO, "vo", "", "ask only for what this virtual `organisation` may use, where a source can tell")
 	cmd.Flags().StringVar(&f.where, "where", "", "show only resources for which the ClassAd `expression` is true")
+	cmd.Flags().BoolVar(&f.sites, "sites", false, "a line for each site instead of each resource")
+	f.view.register(cmd, resourceFacets(nil).names(), "resources")
 	_ = cmd.RegisterFlagCompletionFunc("where", cobra.FixedCompletions(glue.Names(), cobra.ShellCompDirectiveNoSpace|cobra.ShellCompDirectiveNoFileComp))
 	cmd.Flags().StringVar(&f.save, "snapshot", "", "save what was found to `FILE` (packed if it ends in .gz)")
 	return cmd
@@ -54,6 +63,9 @@ what was found, to be used later as --info file:FILE.`,
 func runResources(d *deps, cmd *cobra.Command, f resourcesOptions) error {
 	where, err := parseWhere(f.where)
 	if err != nil {
+		return err
+	}
+	if err := f.checkView(d, resourceFacets(nil)); err != nil {
 		return err
 	}
 	f.extra = where.unknown
@@ -82,7 +94,7 @@ func runResources(d *deps, cmd *cobra.Command, f resourcesOptions) error {
 			return err
 		}
 	}
-	if err := printResources(d, backends, snap, f.save); err != nil {
+	if err := printResources(d, f, backends, snap); err != nil {
 		return err
 	}
 	return noneAnswered(snap)
@@ -98,18 +110,17 @@ func noneAnswered(s infosys.Snapshot) error {
 	return &exitError{exitFailed, reported(errors.New("no source answered"))}
 }
 
-func printResources(d *deps, b *plugins.Registry, s infosys.Snapshot, saved string) error {
-	if d.json {
+func printResources(d *deps, f resourcesOptions, b *plugins.Registry, s infosys.Snapshot) error {
+	if d.json || f.view.output == "json" {
+		list, err := inOrder(d, f.view, b, s.Resources)
+		if err != nil {
+			return err
+		}
+		s.Resources = list
 		return printJSON(d, "resources", s)
 	}
-	if saved == "" && len(s.Resources) > 0 {
-		rows := make([][]string, len(s.Resources))
-		for i := range s.Resources {
-			rows[i] = resourceRow(d, &s.Resources[i], b.ReadOnly)
-		}
-		cols := columns("NAME", "SITE", "STATE", "VO", ">FREE", ">TOTAL", ">WAITING", ">WALL", "SOURCE", ">AGE")
-		cols = spare(cols, "AGE", "SOURCE", "TOTAL", "SITE", "WALL", "VO")
-		if err := table(d, cols, rows); err != nil {
+	if f.save == "" {
+		if err := showResources(d, f, b, s.Resources); err != nil {
 			return err
 		}
 	}
@@ -124,8 +135,8 @@ func printResources(d *deps, b *plugins.Registry, s infosys.Snapshot, saved stri
 		free += fmt.Sprintf(" to %d", n.AtMost)
 	}
 	sayErr(d, "%s in %s, %s slots free of %d", counted(len(s.Resources), "resource"), counted(n.Queues, "queue"), free, n.Total)
-	if saved != "" {
-		sayErr(d, "saved: grid match --info file:%s JOB.jdl", saved)
+	if f.save != "" {
+		sayErr(d, "saved: grid match --info file:%s JOB.jdl", f.save)
 	}
 	return nil
 }
@@ -164,28 +175,6 @@ func outcomeLine(d *deps, o infosys.Outcome) passage {
 		line = styled(d, red, line) + sourceHint(d, o)
 	}
 	return passage(fmt.Sprintf("source %s  %s (%s)", foreign.Text(o.Source), line, took))
-}
-
-func resourceRow(d *deps, r *glue.Resource, readOnly func(iface string) bool) []string {
-	state := string(r.Serving)
-	if len(r.Endpoints) > 0 && readOnly(r.Endpoints[0].Interface) {
-		state += ", shown only"
-	}
-	if r.StateIsPlaceholder {
-		state += ", numbers dead"
-	}
-	age := r.Created
-	if age.IsZero() {
-		age = r.Fetched
-	}
-	source := r.Source
-	if r.Stale {
-		source += styled(d, yellow, " (stale)")
-	}
-	return []string{
-		r.Name, dash(r.Site), dash(strings.TrimPrefix(state, ", ")), dash(vosOf(r)), number(r.FreeSlots), number(r.TotalSlots),
-		number(waiting(r)), wall(r), source, ago(d, age),
-	}
 }
 
 // waiting is how many jobs wait, those the CE itself holds back included.

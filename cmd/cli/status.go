@@ -35,7 +35,7 @@ Without any, all jobs that have not ended.`,
 }
 
 func runStatus(ctx context.Context, d *deps, o statusOptions) error {
-	if err := o.view.check(); err != nil {
+	if err := jobFacets().check(o.view.view, "jobs"); err != nil {
 		return err
 	}
 	o.view.of(&o.sel)
@@ -51,7 +51,7 @@ func showJobs(d *deps, verb string, rs []*jobs.Outcome) error {
 // viewJobs prints jobs as a view says.
 func viewJobs(d *deps, verb string, rs []*jobs.Outcome, v jobView) error {
 	all := rs
-	rs, err := v.ordered(d, rs)
+	rs, err := jobFacets().ordered(d, v.view, rs)
 	if err != nil {
 		return err
 	}

@@ -288,19 +288,19 @@ func TestColumnsOfJobs(t *testing.T) {
 		if c.order != nil && (c.order(ended, ended) != 0 || c.order(ended, empty) != -c.order(empty, ended)) {
 			t.Errorf("%s: its order is none", c.name)
 		}
-		if again, err := columnOf(c.name); err != nil || again.name != c.name {
+		if again, err := jobFacets().of(c.name); err != nil || again.name != c.name {
 			t.Errorf("%s is not found by its name: %v", c.name, err)
 		}
 	}
-	if _, err := columnOf("colour"); err == nil || !strings.Contains(err.Error(), "colour") {
+	if _, err := jobFacets().of("colour"); err == nil || !strings.Contains(err.Error(), "colour") {
 		t.Errorf("a column that is none: %v", err)
 	}
 	if exitOf(empty) != -1 || exitText(empty) != "" || exitOf(ended) != 3 || exitText(ended) != "3" {
 		t.Error("exit codes")
 	}
-	for _, names := range [][]string{usual, wide} {
+	for _, names := range [][]string{jobFacets().usual, jobFacets().wide} {
 		for _, name := range names {
-			if _, err := columnOf(name); err != nil {
+			if _, err := jobFacets().of(name); err != nil {
 				t.Error(err)
 			}
 		}
