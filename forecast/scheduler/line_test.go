@@ -86,9 +86,9 @@ func (w *world) meddle(r *rand.Rand, id string) {
 		}
 	case 7:
 		site.sure, site.news = 0.5+r.Float64()/2, true
-	case 8: // it is found to take long to be brought there
-		if m := w.s.mem; m != nil && m.jobs.job(id) != nil {
-			j := m.jobs.job(id)
+	case 8: // one that waits is found to take long to be brought there
+		if m := w.s.mem; m != nil && len(m.jobs.waits()) > 0 {
+			j := m.jobs.waits()[r.IntN(len(m.jobs.waits()))].Job
 			j.Leads = map[string]int64{site.name: int64(60 + r.IntN(600))}
 			m.jobs.changed(j)
 		}
