@@ -125,6 +125,9 @@ func stated(w *world, m *memory) string {
 		fmt.Fprintf(&b, "%s: %s\n", what, text)
 	}
 	for i, j := range in.jobs {
+		if want := in.leads(in.of[i].Job); !slices.Equal(j.Leads, want) {
+			w.t.Errorf("%s: leads %v, want %v", in.of[i].ID, j.Leads, want)
+		}
 		wish := in.rules.Wishes[j.Wish]
 		var at []string
 		for k, c := range in.clusters {
