@@ -72,7 +72,9 @@ func TestHoldAndRelease(t *testing.T) {
 	steer(t, jobs.Release, b, o, plugins.Queued, "")
 	h.began = true
 	h.status = func(plugins.Handle) plugins.Status { // it waits when it is asked about first
-		defer func() { h.status = func(plugins.Handle) plugins.Status { return plugins.Status{State: plugins.Running} } }()
+		defer func() {
+			h.status = func(plugins.Handle) plugins.Status { return plugins.Status{State: plugins.Running} }
+		}()
 		return plugins.Status{State: plugins.Queued}
 	}
 	steer(t, jobs.Hold, b, o, plugins.Running, "it was not held")
