@@ -3,6 +3,7 @@ package condor_test
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -233,6 +234,30 @@ func TestSwallowed(t *testing.T) {
 		}
 		if (told == "") != (want == "") || !strings.Contains(told, want) {
 			t.Errorf("environment = %s: told %q, want %q", environment, told, want)
+		}
+	}
+}
+
+// TestAskedOfCEs: what routes of an HTCondor-CE go by is asked of any resource, where HTCondor's own commands do not say it;
+// what says no number stays HTCondor's.
+func TestAskedOfCEs(t *testing.T) {
+	for src, want := range map[string]string{
+		"+xcount = 4\n+maxMemory = 4000\n+maxWallTime = 120":                                      "4 slots, 1000 MB, 2h0m0s",
+		"My.xcount = 4\nrequest_cpus = 2\n+maxMemory = 4000":                                      "2 slots, 2000 MB, 0s; +xcount is only kept for HTCondor",
+		"request_memory = 1000\n+maxMemory = 4000\n+maxWallTime = 120\n+MaxRuntime = 60":          "1 slots, 1000 MB, 1m0s; +maxmemory is only kept for HTCondor; +maxwalltime is only kept for HTCondor",
+		"+xcount = orig_RequestCpus\n+maxWallTime = \"2h\"\n+maxMemory = -1\nrequest_disk = 1024": "1 slots, 0 MB, 0s; +maxmemory is only kept for HTCondor; +maxwalltime is only kept for HTCondor; +xcount is only kept for HTCondor",
+	} {
+		text := "executable = /bin/x\n" + src + "\nqueue"
+		var said []string
+		if _, err := condor.Read("t.sub", []byte(text), near(), func(d *classad.Diagnostic) { said = append(said, d.Msg) }); err != nil {
+			t.Errorf("%s: %v", src, err)
+			continue
+		}
+		slices.Sort(said)
+		j := jobs(t, text)[0]
+		got := strings.Join(append([]string{fmt.Sprintf("%d slots, %d MB, %v", j.Demand.Slots, j.Demand.Memory, j.Demand.WallTime)}, said...), "; ")
+		if got != want {
+			t.Errorf("%s\n got %s\nwant %s", src, got, want)
 		}
 	}
 }
