@@ -47,7 +47,7 @@ There is one such process for a state directory. --install makes it a systemd
 unit of the user that starts with the session, with the flags of the call and what
 your environment says of credentials, configuration and records; it says so where
 that ends with your session (loginctl enable-linger keeps it). --once does what is
-due and ends, for cron: credentials are renewed where --renew has passed since that was
+due and ends, for cron, with the exit code that grid status would have: credentials are renewed where --renew has passed since that was
 last done, or where the one at hand now lives longer. How many jobs there are in which state, and how its looks go, it tells
 Prometheus at --metrics: to this machine alone unless that names another address.`,
 		Example: `  grid follow &
@@ -137,7 +137,7 @@ func (f *follower) run(ctx context.Context) error {
 			sayErr(f.deps, "%v", err)
 		}
 		if f.flags.once {
-			return err
+			return cmp.Or(err, outcomeOf(f.deps, f.jobs, jobErr)) // as of grid status --all
 		}
 		pause = min(f.flags.pause, pause*3/2)
 		if changed {

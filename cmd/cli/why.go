@@ -352,6 +352,9 @@ func whyFailed(d *deps, o *jobs.Outcome, at string) []string {
 		return whyNeverSent(o)
 	}
 	out := []string{fmt.Sprintf("It failed at %s%s.", at, because(o.Reason))}
+	if o.Fault == plugins.JobsFault && o.Handle.ID == "" {
+		return append(out, "It cannot be given to such computing elements as it is described, and there was none of another kind. Mend the description and submit it anew.")
+	}
 	if o.Fault == plugins.JobsFault {
 		return append(out, "That is the job's own fault: another site would do the same. Mend the description and submit it anew.")
 	}

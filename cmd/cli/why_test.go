@@ -21,6 +21,8 @@ func TestWhyTellsWhatHelps(t *testing.T) {
 		not    string
 	}{
 		"the description's": {&liar{no: &plugins.Error{Kind: plugins.Invalid, Op: "submit", Said: "no such queue"}}, false,
+			[]string{"cannot be given to such computing elements", "none of another kind", "Mend the description"}, "own fault"},
+		"the program's": {&liar{says: plugins.Status{State: plugins.Failed, Native: "FAILED", Reason: "the wall time was used up", Fault: plugins.JobsFault}}, false,
 			[]string{"the job's own fault", "Mend the description"}, "elsewhere"},
 		"the credential's": {&liar{no: &plugins.Error{Kind: plugins.Credential, Op: "submit", Said: "expired"}}, false,
 			[]string{"grid auth doctor", "grid resubmit --same"}, "elsewhere"},
@@ -35,6 +37,7 @@ func TestWhyTellsWhatHelps(t *testing.T) {
 		if c.cancel {
 			atLiarIn(t, dir, c.l, "cancel", "--all")
 		}
+		atLiarIn(t, dir, c.l, "status", "--all")
 		_, out, errs := atLiarIn(t, dir, c.l, "why", "--all")
 		text := strings.Join(strings.Fields(out), " ")
 		for _, want := range c.want {
