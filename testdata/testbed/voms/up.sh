@@ -94,9 +94,10 @@ answers() {
 install
 if ! { alive "$STATE/voms.pid" && alive "$STATE/socat.pid" && alive "$STATE/db/pid"; }; then # of who was interrupted, servers and half of the files may be left
   "$HERE/down.sh"
-  [ -e "$STATE/certified" ] || rm -f "$STATE"/*.pem "$STATE"/*.key
+  # Certificates are made anew with all that their authorities remember, such as who is revoked, or not at all.
+  [ -e "$STATE/pki" ] || rm -rf "$STATE"/{*.pem,*.key,ca.srl,ca.db,other.db,certificates,other-certificates,certified}
 fi
-make_pki; touch "$STATE/certified"
+make_pki; touch "$STATE/pki"
 make_vomses; start_db; fill_db; start_voms
 for t in $(seq 1 60); do answers && break; sleep 0.5; done
 cat >"$STATE/env" <<X
