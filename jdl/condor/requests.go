@@ -20,13 +20,13 @@ func asks(r *reader, names ...string) string {
 // requests reads what the job asks of a machine. Memory is of all cores.
 func (r *reader) requests() {
 	cpus := int64(1)
-	if s := cmp.Or(asks(r, "request_cpus", "requestcpus"), r.routed("+xcount")); s != "" {
+	if s := cmp.Or(asks(r, "request_cpus", "requestcpus"), routed(r, "+xcount")); s != "" {
 		cpus = max(1, r.quantity("request_cpus", s, 0))
 		if cpus > 1 {
 			r.b.Number("CPUNumber", cpus)
 		}
 	}
-	if s := cmp.Or(asks(r, "request_memory", "requestmemory"), r.routed("+maxmemory")); s != "" {
+	if s := cmp.Or(asks(r, "request_memory", "requestmemory"), routed(r, "+maxmemory")); s != "" {
 		r.b.Number("Memory", (r.quantity("request_memory", s, 1)+cpus-1)/cpus)
 	}
 	if s := asks(r, "request_disk", "requestdisk"); s != "" {
@@ -39,7 +39,7 @@ func (r *reader) requests() {
 		r.b.Number("WallTime", r.quantity("duration", s, 0))
 	} else if s := r.get("+maxwalltimemins"); s != "" && r.limits("+maxwalltimemins") {
 		r.b.Number("WallTime", 60*r.quantity("+MaxWallTimeMins", s, 0))
-	} else if s := r.routed("+maxwalltime"); s != "" {
+	} else if s := routed(r, "+maxwalltime"); s != "" {
 		r.b.Number("WallTime", 60*r.quantity("+maxWallTime", s, 0))
 	} else if r.limits("+jobflavour") {
 		r.b.Number("WallTime", int64(flavours[classad.Fold(unquoted(r.get("+jobflavour")))]*3600))
@@ -48,7 +48,7 @@ func (r *reader) requests() {
 
 // routed is what a job asks of an HTCondor-CE by an attribute that its routes go by (HTCondor-CE manual, job attributes:
 // xcount processors, maxMemory in MB, maxWallTime in minutes); "": nothing, or an expression, or HTCondor's own command says it.
-func (r *reader) routed(name string) string {
+func routed(r *reader, name string) string {
 	switch {
 	case name == "+xcount" && asks(r, "request_cpus", "requestcpus") != "", name == "+maxmemory" && asks(r, "request_memory", "requestmemory") != "",
 		name == "+maxwalltime" && r.get("allowed_execute_duration", "allowed_job_duration", "+maxruntime", "+requestruntime", "+maxwalltimemins") != "":
@@ -65,7 +65,7 @@ func (r *reader) routed(name string) string {
 func (r *reader) limits(name string) bool {
 	switch name {
 	case "+xcount", "+maxmemory", "+maxwalltime":
-		return r.routed(name) != ""
+		return routed(r, name) != ""
 	}
 	_, known := flavours[classad.Fold(unquoted(r.get("+jobflavour")))]
 	minutes, err := strconv.Atoi(r.get("+maxwalltimemins")) // CMS's pool has expressions there, too
