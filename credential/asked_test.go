@@ -13,6 +13,25 @@ import (
 	"gridbroker/asked"
 )
 
+// says begins a server that says a text to the first who asks it, whatever he asks, until end.
+func says(t *testing.T, text string) (addr string, end func()) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		_, _ = c.Read(make([]byte, 4096))
+		_, _ = io.WriteString(c, text)
+	}()
+	return l.Addr().String(), func() { l.Close() }
+}
+
 // What is told of a request is in no words of the server's, which may say a token back that it was shown.
 func TestAskedWithoutTheServersWords(t *testing.T) {
 	const token = "eyJhbGciOiJub25lIn0.geheim.x"
@@ -22,22 +41,10 @@ func TestAskedWithoutTheServersWords(t *testing.T) {
 		"HTTP/1.1 " + token + "\r\n\r\n":                          ": no answer (",
 		token + "\r\n\r\n":                                        ": no answer (",
 	} {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		go func() {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			defer c.Close()
-			_, _ = c.Read(make([]byte, 4096))
-			_, _ = io.WriteString(c, said)
-		}()
+		addr, end := says(t, said)
 		var told []string
 		ctx := asked.Telling(t.Context(), func(what string) { told = append(told, what) })
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://%s/a?key=%s", l.Addr(), token), nil)
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://%s/a?key=%s", addr, token), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +52,7 @@ func TestAskedWithoutTheServersWords(t *testing.T) {
 		if resp, err := (&http.Client{Transport: Wary(&http.Transport{})}).Do(req); err == nil {
 			resp.Body.Close()
 		}
-		l.Close()
+		end()
 		if text := strings.Join(told, "\n"); !strings.Contains(text, want) || strings.Contains(text, "geheim") {
 			t.Errorf("of %q it tells %q", said, text)
 		}

@@ -3,7 +3,6 @@ package credential
 import (
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -22,20 +21,8 @@ func TestSaidBackOutOfPlace(t *testing.T) {
 			func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+secret) },
 			func(r *http.Request) { r.SetBasicAuth("client", secret) },
 		} {
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			go func() {
-				c, err := l.Accept()
-				if err != nil {
-					return
-				}
-				defer c.Close()
-				_, _ = c.Read(make([]byte, 4096))
-				_, _ = io.WriteString(c, strings.ReplaceAll(said, "SECRET", secret))
-			}()
-			req, err := http.NewRequest(http.MethodGet, "http://"+l.Addr().String(), nil)
+			addr, end := says(t, strings.ReplaceAll(said, "SECRET", secret))
+			req, err := http.NewRequest(http.MethodGet, "http://"+addr, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -50,7 +37,7 @@ func TestSaidBackOutOfPlace(t *testing.T) {
 					t.Errorf("of %q comes %v", said, err)
 				}
 			}
-			l.Close()
+			end()
 		}
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"unicode"
 
 	"github.com/spf13/pflag"
+
+	"gridbroker/plugins/remote"
 )
 
 // followUnit is the systemd unit of a user's follower: what of the environment goes along, and the command.
@@ -75,23 +77,6 @@ func unitText(exe string, args []string, getenv func(string) string) string {
 	return fmt.Sprintf(followUnit, env.String(), strings.Join(words, " "))
 }
 
-// followLine is the call as it is typed to a shell.
-func followLine(exe string, args []string) string {
-	line := shellWord(exe) + " follow"
-	for _, a := range args {
-		line += " " + shellWord(a)
-	}
-	return line
-}
-
-// shellWord is a word as a POSIX shell has it (XCU 2.2.2), in quotes where it needs them.
-func shellWord(s string) string {
-	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=./:,@+") == "" {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
-
 // secretProxy tells whether a variable is that of a proxy whose user is named, and most often the password.
 func secretProxy(name, value string) bool {
 	return name == "HTTPS_PROXY" && strings.Contains(value, "@")
@@ -123,9 +108,10 @@ func runFollowInstall(ctx context.Context, d *deps, args []string) error {
 	for _, step := range [][]string{{"daemon-reload"}, {"enable", "grid-follow.service"}, {"restart", "grid-follow.service"}} {
 		out, err := exec.CommandContext(ctx, "systemctl", append([]string{"--user"}, step...)...).CombinedOutput()
 		if err != nil {
+			line := remote.CommandLine(slices.Concat([]string{exe, "follow"}, args))
 			return fmt.Errorf(`systemctl --user %s: %s; the unit is written, and nothing has started it
     where systemd does not serve users: nohup %s >follow.log 2>&1 &
-    or in a crontab: */5 * * * * %s --once`, step[0], cmp.Or(strings.TrimSpace(string(out)), err.Error()), followLine(exe, args), strings.ReplaceAll(followLine(exe, args), "%", `\%`))
+    or in a crontab: */5 * * * * %s --once`, step[0], cmp.Or(strings.TrimSpace(string(out)), err.Error()), line, strings.ReplaceAll(line, "%", `\%`))
 		}
 	}
 	sayLinger(ctx, d)

@@ -140,7 +140,7 @@ func (m *external) Run(ctx context.Context, argv []string, in io.Reader, out io.
 	if err := m.connect(ctx); err != nil {
 		return err
 	}
-	cmd := m.command(ctx, m.argv("-o", "ControlMaster=no", "--", m.t.Host, commandLine(argv)))
+	cmd := m.command(ctx, m.argv("-o", "ControlMaster=no", "--", m.t.Host, CommandLine(argv)))
 	stderr := &Answer{Max: maxStderr, Quiet: true}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, stderr
 	err := cmd.Run()

@@ -9,9 +9,9 @@ func quote(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// commandLine joins words for a remote login shell, which may be a csh: plain
+// CommandLine joins words as they are typed to a login shell, which may be a csh: plain
 // words stay bare.
-func commandLine(argv []string) string {
+func CommandLine(argv []string) string {
 	words := make([]string, len(argv))
 	for i, w := range argv {
 		words[i] = w
@@ -22,7 +22,7 @@ func commandLine(argv []string) string {
 	return strings.Join(words, " ")
 }
 
-// plain reports whether no shell sees anything special in the word.
+// Plain reports whether no shell sees anything special in the word.
 func Plain(w string) bool {
 	for _, c := range []byte(w) {
 		if !alnum(c) && !strings.ContainsRune("_-./:,=+@", rune(c)) {

@@ -11,7 +11,7 @@ func TestQuote(t *testing.T) {
 		"", "a", "a b", "'", "''", "it's", `"`, `\`, `\'`, "$HOME", "$(id)", "`id`", "*", "~", "!x", "#", "a;b", "a&b|c>d<e", "-n", "--",
 		"a\nb", "\t", "\r", "ü€𝄞", "\xff\xfe", "{a,b}", "%s", "=", "a=b", strings.Repeat("'", 50),
 	} {
-		for _, quoted := range []string{quote(word), commandLine([]string{word})} {
+		for _, quoted := range []string{quote(word), CommandLine([]string{word})} {
 			out, err := exec.Command("sh", "-c", "printf '%s.' "+quoted).Output()
 			if err != nil || string(out) != word+"." {
 				t.Errorf("%q is %q to the shell: %q %v", word, quoted, out, err)

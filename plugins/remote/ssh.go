@@ -213,7 +213,7 @@ func (m *shell) Run(ctx context.Context, argv []string, in io.Reader, out io.Wri
 	defer s.Close()
 	stderr := &Answer{Max: maxStderr, Quiet: true}
 	s.Stdin, s.Stdout, s.Stderr = in, out, stderr
-	err = m.await(ctx, s, func() error { return s.Run(commandLine(argv)) })
+	err = m.await(ctx, s, func() error { return s.Run(CommandLine(argv)) })
 	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
 		return fmt.Errorf("%s: %w", m.conf.address(), err)
 	}
