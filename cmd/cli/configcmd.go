@@ -32,6 +32,7 @@ func configCmd(d *deps) *cobra.Command {
 	cmd.AddCommand(
 		&cobra.Command{
 			Use: "path", Short: "Print where the configuration file is looked for", Args: usageArgs(cobra.NoArgs),
+			Example: "  $EDITOR $(grid config path)",
 			RunE: func(*cobra.Command, []string) error {
 				path, _ := configPath(d)
 				return printFile(d, "config.path", path)
@@ -39,15 +40,18 @@ func configCmd(d *deps) *cobra.Command {
 		},
 		&cobra.Command{
 			Use: "show", Short: "Print the settings that hold, defaults included", Args: usageArgs(cobra.NoArgs),
-			RunE: func(*cobra.Command, []string) error { return runConfigShow(d) },
+			Example: "  grid config show\n  grid config show --jq .settings.sources",
+			RunE:    func(*cobra.Command, []string) error { return runConfigShow(d) },
 		},
 		&cobra.Command{
 			Use: "check [FILE]", Short: "Check a configuration file", Args: usageArgs(cobra.MaximumNArgs(1)),
-			RunE: func(_ *cobra.Command, args []string) error { return runConfigCheck(d, args) },
+			Example: "  grid config check\n  grid config check new.toml && mv new.toml ~/.config/grid/grid.toml",
+			RunE:    func(_ *cobra.Command, args []string) error { return runConfigCheck(d, args) },
 		},
 		&cobra.Command{
 			Use: "init", Short: "Write a commented configuration file where there is none", Args: usageArgs(cobra.NoArgs),
-			RunE: func(*cobra.Command, []string) error { return runConfigInit(d) },
+			Example: "  grid config init && $EDITOR $(grid config path)",
+			RunE:    func(*cobra.Command, []string) error { return runConfigInit(d) },
 		},
 	)
 	return cmd

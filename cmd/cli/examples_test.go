@@ -15,6 +15,9 @@ func TestExamplesOfHelp(t *testing.T) {
 	seen := 0
 	var walk func(*cobra.Command)
 	walk = func(c *cobra.Command) {
+		if c.Example == "" && c.IsAvailableCommand() && !c.HasSubCommands() {
+			t.Errorf("%s has no examples", c.CommandPath())
+		}
 		for _, line := range strings.Split(strings.ReplaceAll(c.Example, "\\\n", " "), "\n") {
 			for _, words := range calls(line) {
 				seen++

@@ -83,7 +83,9 @@ shortly before their slot. See docs/operators.md.`,
   grid scheduler serve --file scheduler.toml`,
 	}
 	cmd.PersistentFlags().StringVar(&file, "file", "scheduler.toml", "configuration `file` of the scheduler")
-	cmd.AddCommand(managerCmd(d), schedulerInitCmd(d, &file), schedulerServeCmd(d, &file), schedulerDoctorCmd(d, &file), schedulerDrainCmd(d), schedulerExplainCmd(d), schedulerExportCmd(d, &file))
+	tree := managerCmd(d) // by the name that it had
+	tree.Hidden = true
+	cmd.AddCommand(tree, schedulerInitCmd(d, &file), schedulerServeCmd(d, &file), schedulerDoctorCmd(d, &file), schedulerDrainCmd(d), schedulerExplainCmd(d), schedulerExportCmd(d, &file))
 	return cmd
 }
 
