@@ -69,7 +69,9 @@ type listed struct {
 
 func TestLayers(t *testing.T) {
 	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", "gridbroker/...").Output()
-	if err != nil {
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+		t.Fatalf("go list: %v: %s", err, failed.Stderr)
+	} else if err != nil {
 		t.Fatal(err)
 	}
 	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
