@@ -17,7 +17,7 @@ func loadText(t *testing.T, text string) (config, error) {
 		t.Fatal(err)
 	}
 	home := t.TempDir()
-	a := &deps{env: Env{Getenv: func(name string) string { return map[string]string{"HOME": home}[name] }, Backends: all.Backends()}, config: path}
+	a := &deps{env: Env{Getenv: func(name string) string { return map[string]string{"HOME": home}[name] }, Backends: all.Backends(), UID: os.Getuid()}, config: path}
 	c, err := loadConfig(a)
 	if err != nil {
 		return c, err

@@ -1,16 +1,21 @@
 #!/usr/bin/env bash
 # Runs every test. As root, or with sudo that asks nothing, it first installs
 # what the tests need from Debian's packages and starts the real servers;
-# otherwise the tests of real servers are left out. Ends with the list of what
-# was left out and why.
+# otherwise the tests of real servers are left out. With sudo all of it runs as
+# root, as the servers' keys are root's, and what is compiled lies with the
+# servers, so that nothing in the caller's home belongs to root. Ends with the
+# list of what was left out and why.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 export GRID_TESTBED_DIR=${GRID_TESTBED_DIR:-/tmp/grid-testbed}
 cd "$top" || exit 1
 
-as_root=()
-[ "$(id -u)" = 0 ] || as_root=(sudo -n -E)
+if [ "$(id -u)" != 0 ] && sudo -n true 2>/dev/null; then
+	go mod download || exit 1 # as the caller, into his cache
+	exec sudo -n -E env PATH="$PATH" HOME=/root GOMODCACHE="$(go env GOMODCACHE)" GOCACHE="$GRID_TESTBED_DIR.go-build" \
+		GOENV=off GOFLAGS="$(go env GOFLAGS)" GOPROXY="$(go env GOPROXY)" GOTOOLCHAIN="$(go env GOTOOLCHAIN)" "$here/run-tests.sh"
+fi
 # tools installs what tests use beside the servers: the shells whose completion
 # is tested, strace, which makes disks fail and records what was written, a
 # terminal, other programs to compare with, and the browser for the scheduler's
@@ -21,10 +26,10 @@ tools() {
 		command -v "${n%%:*}" >/dev/null || missing+=("${n##*:}")
 	done
 	[ -e /usr/share/bash-completion/bash_completion ] || missing+=(bash-completion)
-	[ ${#missing[@]} = 0 ] || "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 install -y -qq \
+	[ ${#missing[@]} = 0 ] || env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 install -y -qq \
 		--no-install-recommends "${missing[@]}" >/dev/null || true
 }
-stop() { "${as_root[@]}" "$here/testbed.sh" down; }
+stop() { "$here/testbed.sh" down; }
 
 # The race detector watches this project's code, and not SQLite, which is C made
 # Go: it takes ten times as long under it, as most tests of the records would.
@@ -37,9 +42,9 @@ race=(-race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/lib
 } >/dev/null 2>&1 &
 compiling=$!
 
-if "${as_root[@]}" true 2>/dev/null; then
+if [ "$(id -u)" = 0 ]; then
 	trap stop EXIT
-	"${as_root[@]}" "$here/testbed.sh" up
+	"$here/testbed.sh" up
 	tools
 else
 	echo 'neither root nor sudo: the tests of real servers are left out' >&2
