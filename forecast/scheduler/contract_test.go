@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"gridbroker/forecast/wire"
+	"gridbroker/testdata/testbed"
 )
 
 // contractTrial does what chance draws to the parts of a store, and writes down what they say.
@@ -39,6 +40,7 @@ func (d *contractTrial) tell(what string, v any, err error) error {
 // Every part of a store that a simulation has in memory is held to what the tables do: the same, drawn by chance, is done to
 // both, and they say the same.
 func TestMemoryIsAsTheTables(t *testing.T) {
+	testbed.Computes(t)
 	for name, step := range map[string]func(*contractTrial, context.Context, handle) error{
 		"accounts": (*contractTrial).accounts, "queue": (*contractTrial).queue, "clusters": (*contractTrial).clusters,
 		"mail": (*contractTrial).mail, "wallet": (*contractTrial).wallet,

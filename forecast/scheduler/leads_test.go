@@ -11,6 +11,7 @@ import (
 
 	"gridbroker/forecast/wire"
 	"gridbroker/plugins"
+	"gridbroker/testdata/testbed"
 )
 
 // farSite is a site to which sending takes long, in virtual time. Begin and deadline count from
@@ -48,6 +49,7 @@ func (w *world) far(takes func(job string) time.Duration) {
 // How far ahead a slot is booked is what sending takes, once that is known: less than a cycle where it is
 // quick, and more again after one that was slow. A leader who knows nothing books as far ahead as ever.
 func TestLeadIsLearned(t *testing.T) {
+	testbed.Computes(t)
 	for _, way := range []wire.Way{wire.Begin, wire.Plain, wire.Reservation} {
 		t.Run(string(way), func(t *testing.T) {
 			w := newWorld(t, sqliteDSN(t), 3, 0, 600) // local jobs take some each second
@@ -139,6 +141,7 @@ func TestSendingTakesLong(t *testing.T) {
 
 // What can never be sent in time is said, and not tried there again and again.
 func TestSendingTakesForEver(t *testing.T) {
+	testbed.Computes(t)
 	w := newWorld(t, sqliteDSN(t), 3, 0, 6)
 	w.conf.Horizon = time.Hour
 	w.far(func(string) time.Duration { return 2 * time.Hour })

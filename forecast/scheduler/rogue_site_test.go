@@ -73,6 +73,7 @@ func TestNodesOfManyFeatures(t *testing.T) {
 
 // What the nodes of a cluster had once is forgotten when they have something else, and the classes of others stay apart.
 func TestClassesAreForgotten(t *testing.T) {
+	testbed.Computes(t)
 	m := newMemory(0)
 	good := settled(t, m, "good", manyFeatures(2, 1, "good"))
 	for i := range 40 {
