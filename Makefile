@@ -19,11 +19,12 @@ demo: build ## run a job over an embedded grid of local sites and show plan and 
 test: ## install what the tests need (root or sudo), start the real servers, run every test
 	@testdata/testbed/run-tests.sh
 
-test-long: ## a million jobs through a simulated grid with faults, kills at every step, every reference point (hours)
+test-long: ## a million jobs through a simulated grid with faults, kills at every step, every reference point, many seeds of the models (hours)
 	GRID_SIM_SUBMISSIONS=1000000 $(GO) test -count=1 -timeout 60m -v -run TestSimulation ./jobs/simtest
 	GRID_LONG=1 $(GO) test -count=1 -timeout 120m -run "TestKilledAtEveryStep|KilledAtCalls|TestPowerLost|TestDiskFails|IsKilled$$|Queries" ./jobs ./cmd/grid
 	$(GO) test -count=1 -timeout 4h -run 'TestSimulation$$' ./forecast/scheduler -seeds 100 -hours 24
 	GRID_LONG=1 $(GO) test -count=1 -timeout 4h -v -run Reference ./forecast/... ./readahead
+	GRID_LONG=1 $(GO) test -count=1 -timeout 60m -run 'Test(Plain|Live|SlurmGates|SlurmGivesWayRun|SlurmBookedRun|SlurmRun|SlurmJoined)$$' ./batch
 
 unit: ## every test that needs no server
 	$(GO) test -race ./...

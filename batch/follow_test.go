@@ -22,9 +22,9 @@ func TestLive(t *testing.T) {
 	for _, kind := range []string{"pool", "nodes", "reserved", "queues"} {
 		for _, policy := range policies {
 			t.Run(kind+"/"+policy.Name, func(t *testing.T) {
-				seeds := uint64(6)
+				seeds := testbed.Seeds(3, 18)
 				if kind == "reserved" {
-					seeds = 3 // it is set up anew for each event
+					seeds = testbed.Seeds(2, 9) // it is set up anew for each event
 				}
 				for seed := range seeds {
 					w := newWorld(t, kind, policy, seed)

@@ -73,8 +73,8 @@ func ask(rng *rand.Rand, j *Job) {
 // nothing: starts, nodes and refusals are to be the same.
 func TestPlain(t *testing.T) {
 	testbed.Computes(t)
-	compared, seeds := 0, 8
-	for seed := range uint64(seeds) {
+	compared, seeds := 0, testbed.Seeds(4, 24)
+	for seed := range seeds {
 		rng := rand.New(rand.NewPCG(seed, 99))
 		s := crowdedState(rng, 12+rng.IntN(120), 100+rng.IntN(300))
 		if seed%4 == 3 {
@@ -101,7 +101,7 @@ func TestPlain(t *testing.T) {
 			}
 		}
 	}
-	if compared < 15_000*seeds/8 {
+	if compared < 15_000*int(seeds)/8 {
 		t.Errorf("only %d lines compared", compared)
 	}
 }

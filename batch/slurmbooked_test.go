@@ -185,7 +185,7 @@ func booked(rng *rand.Rand, s *State) {
 func TestSlurmBookedRun(t *testing.T) {
 	testbed.Computes(t)
 	sum := runsCompared{booked: true}
-	sum.first(t, 600)
+	sum.first(t, testbed.Seeds(300, 1800))
 	sum.run(t, 29061) // jobs wait for some time after others that run
 	sum.run(t, 31833)
 	t.Logf("%+v", sum)

@@ -263,7 +263,7 @@ func gives(rng *rand.Rand, s *State, p *Slurm) {
 func TestSlurmGivesWayRun(t *testing.T) {
 	testbed.Computes(t)
 	sum := runsCompared{gives: true}
-	sum.first(t, 600)
+	sum.first(t, testbed.Seeds(300, 1800))
 	for _, seed := range []uint64{9391, 11617, 20409, 20715, 25259, 27123, 27789, 28545, 31367} { // jobs wait for others that start, are cancelled, or start once more
 		sum.run(t, seed)
 	}

@@ -13,7 +13,7 @@ import (
 // made before. Held against a machine that remembers nothing.
 func TestSlurmJoined(t *testing.T) {
 	testbed.Computes(t)
-	for seed := range uint64(20) {
+	for seed := range testbed.Seeds(10, 60) {
 		rng := rand.New(rand.NewPCG(seed, 71))
 		s := crowdedState(rng, 20+rng.IntN(20), 200)
 		apart(&s)

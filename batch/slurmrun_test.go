@@ -312,7 +312,7 @@ func (r *slowRunner) end(i int) {
 func TestSlurmRun(t *testing.T) {
 	testbed.Computes(t)
 	sum := runsCompared{}
-	sum.first(t, 600)
+	sum.first(t, testbed.Seeds(300, 1800))
 	for _, seed := range []uint64{339, 3593, 3147, 7607, 10269, 3565, 4055} { // one that starts lets the first behind bf_max_job_test in; those that wait for one end come by priority
 		sum.run(t, seed)
 	}

@@ -1,6 +1,7 @@
 package testbed
 
 import (
+	"os"
 	"strings"
 	"testing"
 )
@@ -32,4 +33,13 @@ func Computes(t testing.TB) {
 	if !Whole(t) {
 		t.Skip("computes in one goroutine: run without the race detector")
 	}
+}
+
+// Seeds is how many seeds a test has that draws what it does: some, or as many as it is to have
+// where GRID_LONG is set, as by make test-long.
+func Seeds(some, long uint64) uint64 {
+	if os.Getenv("GRID_LONG") != "" {
+		return long
+	}
+	return some
 }
