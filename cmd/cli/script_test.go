@@ -36,11 +36,16 @@ func TestMain(m *testing.M) {
 	}})
 }
 
-// TestScripts runs the scripts of testdata/script, each in an empty home, but for simulations.
+// TestScripts runs the scripts of testdata/script, each in an empty home, but for simulations. The race detector, which
+// makes every start of a command three times as long, watches those of programs that do several things at once.
 func TestScripts(t *testing.T) {
 	t.Parallel()
+	testbed.Whole(t)
 	runScripts(t, false)
 }
+
+// atOnce are the scripts whose programs do several things at once: servers and what asks them, and the following of jobs.
+var atOnce = []string{"cache", "follow", "manager", "run", "scheduler", "wiki", "wiki_policies", "wiki_source"}
 
 // TestSimScripts runs the scripts of simulations, sim_*: programs that compute. What of them runs side by side the race
 // detector sees in forecast/sim, and their verbs in the script json.
@@ -60,7 +65,7 @@ func runScripts(t *testing.T, simulations bool) {
 		t.Fatal(err)
 	}
 	seen := t.TempDir()
-	if !strings.Contains(flag.Lookup("test.run").Value.String(), "/") { // every script has run
+	if !testbed.Racing && !strings.Contains(flag.Lookup("test.run").Value.String(), "/") { // every script has run
 		t.Cleanup(func() {
 			missing, err := unseen(seen)
 			missing = slices.DeleteFunc(missing, func(schema string) bool { return strings.HasPrefix(schema, "grid.sim.") != simulations })
@@ -69,10 +74,15 @@ func runScripts(t *testing.T, simulations bool) {
 			}
 		})
 	}
+	files = slices.DeleteFunc(files, func(file string) bool {
+		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
+		return strings.HasPrefix(name, "sim_") != simulations || testbed.Racing && !slices.Contains(atOnce, name)
+	})
+	if testbed.Racing && len(files) != len(atOnce) {
+		t.Fatalf("the race detector watches %d scripts and not %d", len(files), len(atOnce))
+	}
 	testscript.Run(t, testscript.Params{
-		Files: slices.DeleteFunc(files, func(file string) bool {
-			return strings.HasPrefix(filepath.Base(file), "sim_") != simulations
-		}),
+		Files:         files,
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "rogue": rogue, "fill": fill, "launcher": launcher},
 		Condition: func(cond string) (bool, error) { // [file:PATH]
