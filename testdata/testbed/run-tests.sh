@@ -102,25 +102,32 @@ tell() {
 
 # What takes longest begins first. Where there are few processors, three packages
 # more than they are, and four tests of a package: those that wait for servers
-# leave them free.
-long=(./cmd/cli ./cmd/grid ./environment ./plugins/arcrest ./forecast/scheduler ./jobs ./plugins/htcondor ./plugins/slurm ./plugins/central ./forecast/managers/daemon)
+# leave them free. Those of cmd/grid run programs that are built without the race
+# detector, which would only watch the tests themselves.
+long=(./cmd/cli ./environment ./plugins/arcrest ./forecast/scheduler ./jobs ./plugins/htcondor ./plugins/slurm ./plugins/central ./forecast/managers/daemon)
 racing() {
-	phase "$log.race" "${race[@]}" -p $((processors < 4 ? processors + 3 : processors)) -parallel $((processors < 4 ? 4 : processors)) -timeout 40m "${long[@]}" ./...
+	local packages
+	mapfile -t packages < <(go list ./... | grep -v '/cmd/grid$')
+	phase "$log.race" "${race[@]}" -p $((processors < 4 ? processors + 3 : processors)) -parallel $((processors < 4 ? 4 : processors)) -timeout 40m "${long[@]}" "${packages[@]}"
 }
 
 # What computes alone, and replays and simulations in full: the race detector
 # leaves time for a fraction, or for nothing. Which tests those are they say
 # themselves in the log (testbed.Whole). What takes longest begins first here, too;
-# that of cmd/grid waits for most of its time, and has one place more than there are
-# processors.
+# the tests of cmd/grid wait for most of their time, and run beside the others.
 computing() {
-	local names packages
+	local names packages programs code=0
 	: >"$log.whole"
 	names=$(grep -o 'run-tests.sh runs all of [A-Za-z0-9_]*' "$log.race" | awk '{print $5}' | sort -u | paste -sd'|')
 	mapfile -t packages < <(awk '/run-tests.sh runs all of/ {some = 1} ($1 == "ok" || $1 == "FAIL") && $2 ~ /^gridbroker/ {if (some && !seen[$2]++) print $2; some = 0}' "$log.race")
-	[ -n "$names" ] || return
-	phase "$log.whole" -p $((processors + 1)) -timeout 20m -run "^($names)\$" "${packages[@]}"
-	local code=$? name
+	phase "$log.programs" -timeout 30m ./cmd/grid &
+	programs=$!
+	if [ -n "$names" ]; then
+		phase "$log.whole" -p "$processors" -timeout 20m -run "^($names)\$" "${packages[@]}" || code=1
+	fi
+	wait "$programs" || code=1
+	cat "$log.programs" >>"$log.whole"
+	local name
 	for name in ${names//|/ }; do
 		grep -qE "^--- (PASS|FAIL|SKIP): $name " "$log.whole" || { echo "not run without the race detector: $name" | tee -a "$log.whole" && code=1; }
 	done
@@ -199,6 +206,6 @@ if [ "$code" != 0 ]; then
 	tell "$log" | head -n 400
 	grep -E -A12 -- '^panic:|DATA RACE|^FAIL.*(build|setup) failed' "$log" | head -n 100
 else
-	rm -f "$log" "$log".{race,whole,again,part}
+	rm -f "$log" "$log".{race,whole,programs,again,part}
 fi
 exit "$code"
