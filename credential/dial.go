@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
 	"syscall"
 	"time"
@@ -25,9 +26,21 @@ func Secure(ctx context.Context, below net.Conn, cfg *tls.Config) (*Conn, error)
 	c := tls.Client(counted, cfg)
 	if err := c.HandshakeContext(ctx); err != nil {
 		_ = below.Close() // the handshake's error says it all
-		return nil, err
+		return nil, inTheClear(err)
 	}
 	return &Conn{c, counted}, nil
+}
+
+// inTheClear says of a handshake that what has answered speaks no TLS.
+func inTheClear(err error) error {
+	e, ok := errors.AsType[tls.RecordHeaderError](err)
+	switch {
+	case !ok:
+		return err
+	case string(e.RecordHeader[:]) == "HTTP/":
+		return fmt.Errorf("no TLS is spoken there, but HTTP in the clear (%w)", err)
+	}
+	return fmt.Errorf("no TLS is spoken there (%w)", err)
 }
 
 // Read implements net.Conn.

@@ -85,7 +85,7 @@ func parseURL(raw string) (endpoint string, bases []string, err error) {
 		if err != nil || at.Host != host || host == "" {
 			return "", nil, fmt.Errorf("%s: another replica of the scheduler is named as host:port, and spoken to in the same way", raw)
 		}
-		if h := at.Hostname(); over == "http" && h != "127.0.0.1" && h != "::1" && h != "localhost" {
+		if over == "http" && !hereAlone(at.Hostname()) {
 			return "", nil, fmt.Errorf("%s: without TLS a scheduler is spoken to on this machine only; use grid://", raw)
 		}
 		if bases = append(bases, at.String()); i > 0 {
@@ -94,6 +94,9 @@ func parseURL(raw string) (endpoint string, bases []string, err error) {
 	}
 	return endpoint, bases, nil
 }
+
+// hereAlone tells whether a host is this machine by a name that means no other.
+func hereAlone(host string) bool { return host == "127.0.0.1" || host == "::1" || host == "localhost" }
 
 // client speaks to one scheduler.
 type client struct {

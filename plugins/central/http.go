@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -131,7 +133,18 @@ func (c *client) ask(ctx context.Context, base string, q question) ([]byte, erro
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
 		kind = plugins.Unavailable
 	}
-	return nil, &plugins.Error{Kind: kind, Op: q.op, Endpoint: c.endpoint, Err: err}
+	return nil, &plugins.Error{Kind: kind, Op: q.op, Endpoint: c.endpoint, Err: wayInTheClear(err, req.URL)}
+}
+
+// wayInTheClear names the address of a scheduler that speaks no TLS, where it may be spoken to so.
+func wayInTheClear(err error, asked *url.URL) error {
+	switch _, clear := errors.AsType[tls.RecordHeaderError](err); {
+	case !clear:
+		return err
+	case hereAlone(asked.Hostname()):
+		return fmt.Errorf("%w; a scheduler without TLS is %s://%s", err, PlainScheme, asked.Host)
+	}
+	return fmt.Errorf("%w; without TLS a scheduler is spoken to on its own machine only: it needs cert and key in its configuration", err)
 }
 
 // heard asks, and reads the answer. What is asked may take the time that it needs on a slow
