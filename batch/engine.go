@@ -24,7 +24,8 @@ type Engine struct {
 	vacant    []int          // places there that are not in use
 	observers []func(Event)
 	paper     paper
-	aside     map[string]int64 // run times in seconds of waiting jobs for which there are no nodes now
+	aside     map[string]int64    // run times in seconds of waiting jobs for which there are no nodes now
+	behind    map[string][]string // who waits for a job, or has done so
 }
 
 // Event is something that happened on a cluster.
@@ -79,7 +80,7 @@ func NewEngine(s State, p Policy) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{c: c, clock: clock{m: c.Machine}, index: map[string]int{}}
+	e := &Engine{c: c, clock: clock{m: c.Machine}, index: map[string]int{}, behind: map[string][]string{}}
 	c.following = false
 	c.policy.lead(c.Machine)
 	c.wakes = append([]int64{c.now}, c.wakes...)
@@ -92,6 +93,9 @@ func NewEngine(s State, p Policy) (*Engine, error) {
 			j := &c.jobs[at]
 			e.ends.push(due{dueOf(e.m, j), j.order, at})
 		}
+	}
+	for i := range s.Jobs {
+		e.follow(&s.Jobs[i])
 	}
 	return e, nil
 }
@@ -177,6 +181,7 @@ func (e *Engine) Submit(j Job, run time.Duration) error {
 	}
 	e.m.gates.lapse(e.m)
 	i := e.room(j)
+	e.follow(&j)
 	e.tell(Submitted, i)
 	id := e.c.stand(i)
 	if e.m.jobs[id].Run = int64(run / time.Second); run > 0 && run < time.Second {
@@ -224,7 +229,9 @@ func (e *Engine) stop(id string, at time.Time, kind EventKind) error {
 	case place < 0: // refused from the beginning
 		e.tell(kind, i)
 		e.c.refuse = slices.DeleteFunc(e.c.refuse, func(r Refusal) bool { return r.ID == id })
-		e.forget(i)
+		e.m.gates.failed(e.m.now, int64(i))
+		e.m.gates.started(e.m.now, int64(i))
+		e.forget(i, false)
 	case e.m.jobs[place].state == running:
 		e.finish(place, e.m.now, kind)
 	case kind == Ended:
@@ -232,7 +239,7 @@ func (e *Engine) stop(id string, at time.Time, kind EventKind) error {
 	default:
 		e.tell(kind, i)
 		e.m.cancel(e.m.now, place)
-		e.forget(i)
+		e.forget(i, false)
 	}
 	e.announce()
 	return nil
@@ -243,15 +250,31 @@ func (e *Engine) finish(place int32, at int64, kind EventKind) {
 	i := int(e.m.jobs[place].ID)
 	e.c.state.Now = time.Unix(at, 0).UTC()
 	e.event(kind, i, at)
-	if kind == Cancelled {
+	if kind != Ended {
 		e.m.gates.failed(at, e.m.jobs[place].ID)
 	}
 	e.m.end(at, place)
-	e.forget(i)
+	e.forget(i, kind == Ended)
 }
 
-func (e *Engine) forget(i int) {
+// follow notes whom a job waits for.
+func (e *Engine) follow(j *Job) {
+	for _, d := range j.After {
+		if _, there := e.index[d.ID]; there {
+			e.behind[d.ID] = append(e.behind[d.ID], j.ID)
+		}
+	}
+}
+
+// forget takes a job that has just ended, well or not, out of the state, which says from then on what became of those that waited for it.
+func (e *Engine) forget(i int, well bool) {
 	id := e.c.state.Jobs[i].ID
+	for _, other := range e.behind[id] {
+		if at, there := e.index[other]; there {
+			e.c.state.Jobs[at].settle(id, fate{e.c.state.Jobs[i].Started, e.Now(), well})
+		}
+	}
+	delete(e.behind, id)
 	delete(e.index, id)
 	delete(e.c.ids, id)
 	delete(e.aside, id)
@@ -271,7 +294,7 @@ func yielded(e *Engine, list []eviction, before int64) []eviction {
 		}
 		e.event(Preempted, gone.id, gone.at)
 		if gone.mode == PreemptCancel {
-			e.forget(gone.id)
+			e.forget(gone.id, false)
 			continue
 		}
 		j := &e.c.state.Jobs[gone.id]

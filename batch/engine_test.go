@@ -12,12 +12,20 @@ import (
 )
 
 // TestEngineForecast runs random scenes to their end, every job to its limit:
-// what starts when and where is what a forecast that believes the limits says.
+// what starts when and where is what a forecast that believes the limits says, but where
+// somebody waits for how such a job ends.
 func TestEngineForecast(t *testing.T) {
 	testbed.Computes(t)
 	for seed := range uint64(200) {
 		s := scene(rand.New(rand.NewPCG(seed, 17)))
 		s.Nodes[0].Queues = []string{"p1", "p2"} // so that both plan by nodes
+		for _, j := range s.Jobs {
+			for i := range j.After {
+				if j.After[i].On != batch.OnStart {
+					j.After[i].On = batch.OnEnd
+				}
+			}
+		}
 		for _, p := range scenePolicies() {
 			p.Slurm = batch.Fine(p.Slurm) // an engine charts no pass
 			e, err := batch.NewEngine(s, p)

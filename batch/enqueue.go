@@ -92,8 +92,8 @@ func (c *cluster) refused(j *Job) verdict {
 		return refuse(OverLimit, "wall time %s, queue %s allows %s", j.Requested, q.Name, q.MaxWallTime)
 	case j.Procs > c.procs:
 		return refuse(TooLarge, "%d processors, %d are up", j.Procs, c.procs)
-	case slices.ContainsFunc(j.After, func(d Dependency) bool { return d.On == OnFailure }):
-		return refuse(Dependent, "waits for another job to fail")
+	case j.awaits(Never):
+		return hopeless()
 	}
 	if name, most := c.caps.beyond(j); name != "" && c.rules.Name == "slurm" {
 		return refuse(OverLimit, "more of %s than the %d that all jobs may have", name, most)

@@ -21,7 +21,8 @@ type gated struct {
 	job   int32
 	seq   int64
 	delay int64 // for so long after what it waits for
-	well  bool  // that is to end by itself: Slurm's afterok
+	well  bool  // that is to end well: Slurm's afterok
+	ill   bool  // that is not to: afternotok
 }
 
 // clone copies the gates into the memory of an older copy.
@@ -79,7 +80,7 @@ func (m *Machine) arrive(id int32) {
 		m.gates.later.push(due{j.Begin, j.seq, id})
 	}
 	for _, a := range j.After {
-		m.gates.await(a, gated{id, j.seq, a.Delay, a.Success})
+		m.gates.await(a, gated{id, j.seq, a.Delay, a.Success, a.Failure})
 		j.gates++
 	}
 	if j.gates == 0 {
@@ -116,10 +117,16 @@ func (g *gates) punctual(m *Machine) bool {
 	return len(list) > 0
 }
 
-// started and ended let the jobs in that waited for one to start or end: at this
-// instant, after all else that happens at it, or so long after it as they are to wait.
-func (g *gates) started(now, id int64) { g.follow(g.start, now, id) }
-func (g *gates) ended(now, id int64)   { g.follow(g.end, now, id) }
+// started, ended and failed let the jobs in that waited for one to start, to end well and to end otherwise (it was cancelled,
+// ran to its limit, or lost its node): at this instant, after all else that happens at it, or so long after it as they are to
+// wait. Who waits for it to end as it did not does so for ever, also when another has its number.
+func (g *gates) started(now, id int64) {
+	g.follow(g.start, now, id, func(*gated) bool { return false })
+}
+func (g *gates) ended(now, id int64) { g.follow(g.end, now, id, func(w *gated) bool { return w.ill }) }
+func (g *gates) failed(now, id int64) {
+	g.follow(g.end, now, id, func(w *gated) bool { return w.well })
+}
 
 // lapsed lets those in that waited for one to start or to end that is too late for its
 // deadline: Slurm cancels it.
@@ -130,20 +137,11 @@ func (g *gates) lapsed(now int64, j *job) {
 	}
 }
 
-// failed lets those in that waited for one to end that has been cancelled. Who waits for its success does so for
-// ever, also when another has its number.
-func (g *gates) failed(now, id int64) {
-	for _, w := range g.end[id] {
-		if !w.well {
+func (g *gates) follow(of map[int64][]gated, now, id int64, stays func(*gated) bool) {
+	for _, w := range of[id] {
+		if !stays(&w) {
 			g.later.push(due{now + w.delay, w.seq, w.job})
 		}
-	}
-	delete(g.end, id)
-}
-
-func (g *gates) follow(of map[int64][]gated, now, id int64) {
-	for _, w := range of[id] {
-		g.later.push(due{now + w.delay, w.seq, w.job})
 	}
 	delete(of, id)
 }

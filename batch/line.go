@@ -36,7 +36,7 @@ func (c *cluster) await(i int, t *Task) {
 			t.Begin = max(t.Begin, started.Unix()+delay)
 			continue
 		}
-		t.After = append(t.After, After{int64(other), d.On == OnStart, d.On == OnSuccess, delay})
+		t.After = append(t.After, After{int64(other), d.On == OnStart, d.On == OnSuccess, d.On == OnFailure, delay})
 	}
 }
 

@@ -30,7 +30,8 @@ type Task struct {
 type After struct {
 	ID      int64 // of the other Task
 	Started bool  // it need only have started
-	Success bool  // it is not to have been too late for its deadline
+	Success bool  // it is to end by itself, before its limit is over
+	Failure bool  // it is not to
 	Delay   int64 // for so many seconds then
 }
 

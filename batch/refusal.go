@@ -67,12 +67,21 @@ func (c *cluster) stranded(m *Machine, at int32) verdict {
 		return v
 	case j.Latest > 0 && j.state == stuck:
 		return late()
+	case j.gates > 0 && job.awaits(Never):
+		return hopeless()
+	case j.gates > 0 && job.awaits(OnFailure):
+		return refuse(Dependent, "waits for another job to fail")
 	case j.gates > 0:
 		return refuse(Dependent, "a job that it waits for does not start")
 	case m.queues.parks(at, j):
 		return refuse(Throttled, "the jobs that count towards its limit of running ones do not start")
 	}
 	return refuse(NoRoom, "at no time is there room for it beside what is held")
+}
+
+// hopeless says that a job waits for what will not come.
+func hopeless() verdict {
+	return refuse(Dependent, "a job that it waits for has ended otherwise than it was to")
 }
 
 // late says that a job would be done too late.

@@ -103,7 +103,8 @@ type Job struct {
 }
 
 // Dependency keeps a job waiting for another. One of a job that the state does
-// not have is taken as met, as by a job that ended long ago.
+// not have is taken as met, as by a job that ended long ago: so does Slurm 22.05, whichever
+// the trigger.
 type Dependency struct {
 	ID    string
 	On    Trigger
@@ -113,13 +114,14 @@ type Dependency struct {
 // Trigger is what a dependency waits for.
 type Trigger string
 
-// The triggers. How a job will end is not foretold: OnSuccess is taken to be
-// OnEnd, and a job that waits for a failure is refused.
+// The triggers. How a job will end is not foretold: in a forecast every job that starts ends well,
+// also one that is believed to run to its limit, so that one that waits for a failure is refused.
 const (
 	OnEnd     Trigger = "end"
 	OnStart   Trigger = "start"
 	OnSuccess Trigger = "success"
 	OnFailure Trigger = "failure"
+	Never     Trigger = "never" // the other has ended, and not as it was to (Slurm's DependencyNeverSatisfied)
 )
 
 // Placement is the part of a running job on one node.
