@@ -95,7 +95,7 @@ func NewEngine(s State, p Policy) (*Engine, error) {
 		}
 	}
 	for i := range s.Jobs {
-		e.follow(&s.Jobs[i])
+		follow(e, &s.Jobs[i])
 	}
 	return e, nil
 }
@@ -181,7 +181,7 @@ func (e *Engine) Submit(j Job, run time.Duration) error {
 	}
 	e.m.gates.lapse(e.m)
 	i := e.room(j)
-	e.follow(&j)
+	follow(e, &j)
 	e.tell(Submitted, i)
 	id := e.c.stand(i)
 	if e.m.jobs[id].Run = int64(run / time.Second); run > 0 && run < time.Second {
@@ -258,7 +258,7 @@ func (e *Engine) finish(place int32, at int64, kind EventKind) {
 }
 
 // follow notes whom a job waits for.
-func (e *Engine) follow(j *Job) {
+func follow(e *Engine, j *Job) {
 	for _, d := range j.After {
 		if _, there := e.index[d.ID]; there {
 			e.behind[d.ID] = append(e.behind[d.ID], j.ID)

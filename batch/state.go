@@ -103,8 +103,8 @@ type Job struct {
 }
 
 // Dependency keeps a job waiting for another. One of a job that the state does
-// not have is taken as met, as by a job that ended long ago: so does Slurm 22.05, whichever
-// the trigger.
+// not have is taken as met, as by a job that ended long ago: so Slurm 22.05 does,
+// whichever the trigger.
 type Dependency struct {
 	ID    string
 	On    Trigger
