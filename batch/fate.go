@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"maps"
 	"slices"
 	"time"
 )
@@ -37,4 +38,38 @@ func (j *Job) settle(id string, f fate) {
 		}
 	}
 	j.After = after
+}
+
+// settle takes in what became of jobs that are gone from the picture, for those that are said to wait for them still.
+func (d *difference) settle(jobs []Job, known []bool) {
+	gone, wanted := d.l.gone, map[string]bool{}
+	for i := range jobs {
+		for _, a := range jobs[i].After {
+			wanted[a.ID] = true
+		}
+	}
+	maps.DeleteFunc(gone, func(id string, _ fate) bool { return !wanted[id] })
+	if len(wanted) == 0 {
+		return
+	}
+	for i := range d.was.Jobs {
+		if j := &d.was.Jobs[i]; !known[i] && wanted[j.ID] {
+			gone[j.ID] = fate{j.Started, d.now.Now, !j.Started.IsZero()}
+		}
+	}
+	for id, e := range d.ended {
+		if wanted[id] {
+			gone[id] = fate{e.Started, e.Ended, !e.Started.IsZero() && !e.Cancelled && !e.Failed}
+		}
+	}
+	for i := range jobs {
+		delete(gone, jobs[i].ID) // it is there after all
+	}
+	for i := range jobs {
+		for _, a := range jobs[i].After {
+			if f, known := gone[a.ID]; known {
+				jobs[i].settle(a.ID, f)
+			}
+		}
+	}
 }

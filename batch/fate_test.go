@@ -72,7 +72,7 @@ func TestEndsDecide(t *testing.T) {
 			if slices.Sort(started[1:]); strings.Join(started[1:], " ") != want || len(e.State().Jobs) != 1 {
 				t.Errorf("x %s, set up anew %v: %v start, want %s; there are %+v", how, anew, started, want, e.State().Jobs)
 			}
-			if want := "late " + map[string]string{well: "not refused: ", ill: "ok refused: "}[want] + "a job that it waits for has ended otherwise than it was to"; !strings.HasPrefix(outlook(t, picture), want) {
+			if want := "late; " + map[string]string{well: "not", ill: "ok"}[want] + ": a job that it waits for has ended otherwise than it was to"; outlook(t, picture) != want {
 				t.Errorf("x %s, set up anew %v: %s, want %s", how, anew, outlook(t, picture), want)
 			}
 			if over := end.Add(time.Hour + time.Minute); !e.Now().Equal(over) {
@@ -82,7 +82,7 @@ func TestEndsDecide(t *testing.T) {
 	}
 }
 
-// outlook is what a forecast tells of the jobs that wait.
+// outlook is which of the jobs that wait start by a forecast, and why the others do not.
 func outlook(t *testing.T, s batch.State) string {
 	t.Helper()
 	f := batch.Forecaster{Policy: batch.Policy{Name: "slurm"}}
@@ -90,12 +90,79 @@ func outlook(t *testing.T, s batch.State) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var list []string
+	var starts, refused []string
 	for _, j := range out.Jobs {
-		list = append(list, j.ID)
+		starts = append(starts, j.ID)
 	}
 	for _, r := range out.Refused {
-		list = append(list, fmt.Sprint(r.ID, " refused: ", r.Reason))
+		refused = append(refused, fmt.Sprint(r.ID, ": ", r.Reason))
 	}
-	return strings.Join(list, " ")
+	slices.Sort(starts)
+	slices.Sort(refused)
+	return strings.Join(starts, " ") + "; " + strings.Join(refused, ", ")
+}
+
+// TestSyncDecides: of a job that is gone from the pictures accounting says, now or later, how it ended, and who is said to wait for it
+// still goes by that, also in the pictures after; where nobody says one that ran has ended well and one that waited was cancelled.
+// One that is there again is waited for, and who waits for one that a Live has never seen does so no more.
+func TestSyncDecides(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0).UTC()
+	const hopeless = ": a job that it waits for has ended otherwise than it was to"
+	well, ill := "any late ok; not"+hopeless, "any late not; ok"+hopeless
+	for _, v := range []struct {
+		ran         bool
+		ended       batch.Ending
+		then, later string
+	}{
+		{true, batch.Ending{}, well, well},
+		{true, batch.Ending{ID: "x", Started: now, Ended: now}, well, well},
+		{true, batch.Ending{ID: "x", Started: now, Ended: now, Failed: true}, ill, ill},
+		{true, batch.Ending{ID: "x", Started: now, Ended: now, Cancelled: true}, ill, ill},
+		{false, batch.Ending{}, ill, ill},
+		{false, batch.Ending{ID: "x", Started: now, Ended: now}, well, well},
+	} {
+		for _, told := range []int{1, 2} { // after so many pictures
+			picture := batch.State{Now: now, Nodes: []batch.Node{{Name: "n", CPUs: 4, Up: true}}}
+			for id, on := range map[string]batch.Trigger{"ok": batch.OnSuccess, "not": batch.OnFailure, "any": batch.OnEnd, "late": batch.OnEnd} {
+				j := batch.Job{ID: id, Procs: 1, Requested: time.Hour, Submitted: now, After: []batch.Dependency{{ID: "x", On: on}}}
+				if id == "late" {
+					j.After[0].Delay = time.Minute
+				}
+				picture.Jobs = append(picture.Jobs, j)
+			}
+			f := batch.Forecaster{Policy: batch.Policy{Name: "easy"}}
+			x := batch.Job{ID: "x", Procs: 4, Requested: time.Hour, Submitted: now}
+			if v.ran {
+				x.Started = now
+			}
+			with := picture
+			with.Jobs = append(slices.Clone(picture.Jobs), x)
+			live, err := f.Live(with)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for n, want := range []string{v.then, v.later} {
+				var ended []batch.Ending
+				if picture.Now = picture.Now.Add(time.Second); n+1 == told && v.ended.ID != "" {
+					ended = append(ended, v.ended)
+				} else if n+1 < told {
+					want = map[bool]string{true: well, false: ill}[v.ran]
+				}
+				if _, err := live.Sync(picture, ended...); err != nil {
+					t.Fatal(err)
+				}
+				if got := outlook(t, live.State()); got != want {
+					t.Errorf("%+v told with picture %d: after %d %s, want %s", v, told, n+1, got, want)
+				}
+			}
+			with.Now = picture.Now.Add(time.Second)
+			want := map[bool]string{true: "any late ok", false: "any late ok x"}[v.ran] + "; not: waits for another job to fail"
+			if _, err := live.Sync(with); err != nil || outlook(t, live.State()) != want {
+				t.Errorf("%+v: x is there again: %s, %v", v, outlook(t, live.State()), err)
+			}
+			if got := outlook(t, picture); got != "any late not ok; " {
+				t.Errorf("x was never seen: %s", got)
+			}
+		}
+	}
 }

@@ -26,6 +26,7 @@ type Live struct {
 	expected []Expected // the schedule as far as it is worked out
 	spans    []span     // of expected
 	first    promises
+	gone     map[string]fate // of jobs that are gone, for which some of the picture are said to wait still
 
 	near upcoming
 	room []Job  // for the jobs of the next picture
@@ -34,7 +35,7 @@ type Live struct {
 
 // Live begins to follow a cluster from a state.
 func (f *Forecaster) Live(s State) (*Live, error) {
-	l := &Live{f: f, first: promises{}, model: model{index: make(map[string]int, len(s.Jobs))}}
+	l := &Live{f: f, first: promises{}, gone: map[string]fate{}, model: model{index: make(map[string]int, len(s.Jobs))}}
 	s.Jobs = slices.Clone(s.Jobs)
 	for i := range s.Jobs {
 		if _, twice := l.index[s.Jobs[i].ID]; twice {

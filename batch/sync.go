@@ -12,6 +12,7 @@ type Ending struct {
 	ID             string
 	Started, Ended time.Time
 	Cancelled      bool // ended by somebody before it was done: it teaches nothing
+	Failed         bool // otherwise than well: at its limit, by an error, with its node
 }
 
 // Synced counts what a Sync made of the differences.
@@ -28,8 +29,9 @@ type Synced struct {
 // name jobs that ended meanwhile (more of them, and told again, do no harm); a
 // running job that is gone without a word has ended between the two pictures,
 // at its limit at the latest, and is learned from only where that leaves less
-// than a tenth of its run open. One that waited and is gone was cancelled. A
-// picture older than the present is an error: pictures come in order.
+// than a tenth of its run open. One that waited and is gone was cancelled. Who is
+// said to wait still for one that is gone goes by how that ended, one of which nothing is
+// told well if it ran. A picture older than the present is an error: pictures come in order.
 func (l *Live) Sync(s State, endings ...Ending) (Synced, error) {
 	if s.Now.Before(l.Now()) {
 		return Synced{}, &PastError{s.Now, l.Now()}
@@ -126,6 +128,7 @@ func (d *difference) compare(jobs []Job) error {
 			d.changed(&d.was.Jobs[at], &jobs[i])
 		}
 	}
+	d.settle(jobs, known)
 	fresh := make(map[string]bool)
 	for i, at := range places {
 		if at < 0 {

@@ -52,7 +52,7 @@ func clusterOf(t *testing.T, seed uint64, policy string) *cluster {
 		case batch.Started:
 			started[v.Job.ID] = v.At
 		case batch.Ended, batch.TimedOut, batch.Cancelled:
-			c.ended = append(c.ended, batch.Ending{ID: v.Job.ID, Started: started[v.Job.ID], Ended: v.At, Cancelled: v.Kind == batch.Cancelled})
+			c.ended = append(c.ended, batch.Ending{ID: v.Job.ID, Started: started[v.Job.ID], Ended: v.At, Cancelled: v.Kind == batch.Cancelled, Failed: v.Kind == batch.TimedOut || v.Kind == batch.NodeLost})
 		}
 	})
 	c.engine, c.next = e, c.now

@@ -38,6 +38,7 @@ func (q *Queue) Endings(ctx context.Context, since time.Time) ([]batch.Ending, e
 // that was cancelled while it waited has the time of that as its start, and no node.
 func ending(f []string) (e batch.Ending, ended bool) {
 	e = batch.Ending{ID: f[0], Started: unix(f[1]), Ended: unix(f[2]), Cancelled: strings.HasPrefix(f[3], "CANCELLED") || strings.HasPrefix(f[3], "PREEMPTED")}
+	e.Failed = !e.Cancelled && !strings.HasPrefix(f[3], "COMPLETED")
 	if nowhere(f[4]) {
 		e.Started = time.Time{}
 	}

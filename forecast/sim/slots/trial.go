@@ -164,7 +164,7 @@ func (t *trial) happened(e batch.Event) {
 	case batch.Ended, batch.TimedOut:
 		t.settle(e.At.Unix())
 		t.free += e.Job.Procs
-		t.ended = append(t.ended, batch.Ending{ID: e.Job.ID, Started: e.Job.Started, Ended: e.At})
+		t.ended = append(t.ended, batch.Ending{ID: e.Job.ID, Started: e.Job.Started, Ended: e.At, Failed: e.Kind == batch.TimedOut})
 		if len(t.ended) > 4096 {
 			t.ended = append([]batch.Ending(nil), t.ended[2048:]...)
 		}
