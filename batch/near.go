@@ -33,7 +33,7 @@ func (l *Live) Near(horizon time.Duration) *Forecast {
 // occupied is what runs now, as long as it is believed to, in the order in which a
 // run of the schedule begins with it.
 func (l *Live) occupied() []span {
-	var ends agenda
+	ends := make(agenda, 0, len(l.index))
 	for at := range l.c.jobs {
 		if j := &l.c.jobs[at]; j.state == running {
 			ends = append(ends, due{l.run.end(j, l.c.now-j.start), l.run.ticket(j), int32(at)})

@@ -37,12 +37,20 @@ func (d *difference) play() bool {
 		return cmp.Or(cmp.Compare(a.at.Unix(), b.at.Unix()), cmp.Compare(a.what, b.what))
 	})
 	for _, e := range d.events {
-		late := e.what == submission && e.at.Unix() <= d.was.Now.Unix() // its place is among those that are known
-		if late || e.at.After(d.now.Now) || !d.happen(e) || l.stale {
+		if e.what == submission && d.among(e.at.Unix()) || e.at.After(d.now.Now) || !d.happen(e) || l.stale {
 			return false
 		}
 	}
 	return !l.c.policy.pictured(l.c.Machine)
+}
+
+// among tells whether the place of a job that was submitted at a time is among those that are known: it came before the last
+// look, or in the second of that as one of them did.
+func (d *difference) among(at int64) bool {
+	if at != d.was.Now.Unix() {
+		return at < d.was.Now.Unix()
+	}
+	return slices.ContainsFunc(d.was.Jobs, func(j Job) bool { return j.ID != "" && j.Submitted.Unix() >= at })
 }
 
 // age works out the priorities of jobs that wait as a picture of this moment has them, where they grow with age: from what each is

@@ -75,6 +75,16 @@ func TestPlay(t *testing.T) {
 	next.Now, next.Jobs = at(10), append(next.Jobs[1:], job("y", 5)) // r has ended, w has started, y has come
 	next.Jobs[0].Started, next.Jobs[0].Placed = at(7), []Placement{{"b", 2}}
 	sync("an end, a start, a submission", true, next)
+	just := next.copy()
+	just.Now, just.Jobs = at(15), append(just.Jobs, job("u", 10), job("v", 10))
+	sync("jobs that were submitted in the second of the last look", true, just)
+	tied := just.copy()
+	tied.Jobs[4].Submitted = at(15)
+	sync("another time of submission", false, tied)
+	beside := tied.copy()
+	beside.Now, beside.Jobs = at(18), append(beside.Jobs, job("t", 15))
+	sync("a job that was submitted in that second as one that is known", false, beside)
+	next = beside
 	late := next.copy()
 	late.Now, late.Jobs = at(20), append(late.Jobs, job("z", 3))
 	sync("a job that was submitted before the last look", false, late)
