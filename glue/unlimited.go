@@ -132,12 +132,15 @@ func LimitOf(name string) Limits { return limitsByName[string(lowerInto(nil, nam
 // limitsByName is the attributes that tell limits: those that a resource has because it says that a limit is none.
 var limitsByName = func() map[string]Limits {
 	m := map[string]Limits{}
+	var r Resource // one for all, since every command begins with this
 	for name, a := range attributes {
-		if _, always := a.get(&Resource{}); always {
+		r.Unlimited = 0
+		if _, always := a.get(&r); always {
 			continue
 		}
 		for i := range limitNames {
-			if _, ok := a.get(&Resource{Unlimited: 1 << i}); ok {
+			r.Unlimited = 1 << i
+			if _, ok := a.get(&r); ok {
 				m[name] = 1 << i
 			}
 		}
