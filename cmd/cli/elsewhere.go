@@ -9,6 +9,7 @@ func elsewhere(word string) string {
 		there []string
 	}{
 		{"submit", []string{"sub", "sbatch", "qsub", "condor_submit", "arcsub"}},
+		{"submit --dry-run", []string{"plan"}},
 		{"run", []string{"srun", "exec"}},
 		{"match", []string{"list-match"}},
 		{"resources", []string{"sites", "ces", "queues", "infosites", "sinfo", "arcinfo", "condor_status"}},

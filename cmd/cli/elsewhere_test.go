@@ -25,6 +25,7 @@ func TestHabitsFromElsewhere(t *testing.T) {
 		"output -D out abcd":       "unknown flag: -D; name the directory by --dir",
 		"list -n 5":                "unknown flag: -n; --limit",
 		"list --colums id":         "unknown flag: --colums; did you mean --columns?",
+		"plan j.jdl":               `unknown command "plan"; it is grid submit --dry-run here`,
 		"list -x":                  "unknown flag: -x\n",
 		"list --state dnoe":        "no such state: dnoe; did you mean done?",
 		"run -e A=b -- env":        "unknown flag: -e; --env NAME=VALUE",
