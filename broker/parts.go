@@ -73,6 +73,10 @@ func (b Breakdown) StageIn(text func(time.Duration) string) string {
 // Run is the run time there.
 func (b Breakdown) Run(text func(time.Duration) string) string { return part(b.hasRun, b.run, text) }
 
+// Chance is that of the job to run to its end, from 0 to 1; false where the policy did not
+// look at it.
+func (b Breakdown) Chance() (float64, bool) { return b.success, b.success != 0 }
+
 // Success is the chance that the job runs to its end.
 func (b Breakdown) Success() string {
 	if b.success == 0 {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,7 +23,7 @@ type matchOptions struct {
 	explain bool
 	terms   bool
 	relax   bool
-	limit   int
+	view    view
 	limited bool // the user gave the limit
 	// readOnly tells whether what has an interface is only shown.
 	readOnly func(iface string) bool
@@ -43,18 +42,23 @@ away. With --relax it shows which changes of one or two numbers, clauses or
 tags of the job would open how many more queues, and when it would be done at
 the best of them.
 
+The columns are chosen by --columns and -o wide; -o csv has the resources of all
+jobs in one list, with times in seconds.
+
 Resources that are only shown, since what tells of them takes no jobs (wiki://),
 are ranked with the others and marked; grid submit leaves them out.`,
 		Example: `  grid match job.jdl
   grid match --explain job.jdl
   grid match --relax job.jdl
   grid match --terms --policy forecast job.jdl
+  grid match --columns resource,expected,wait --sort wait job.jdl
+  grid match -o csv job.jdl
   grid match --info file:snapshot.json --json job.jdl | jq '.jobs[0].choices[0]'`,
 		Args: usageArgs(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.seeded, f.limited = cmd.Flags().Changed("seed"), cmd.Flags().Changed("limit")
-			if f.limit < 0 {
-				return usageError(fmt.Errorf("--limit %d: say a number of resources", f.limit))
+			if err := f.checkView(d); err != nil {
+				return err
 			}
 			return runMatch(cmd.Context(), d, args, f)
 		},
@@ -64,7 +68,8 @@ are ranked with the others and marked; grid submit leaves them out.`,
 	cmd.Flags().BoolVar(&f.relax, "relax", false, "show what small changes of the job would open")
 	cmd.Flags().BoolVar(&f.terms, "terms", false, "show every term of every score")
 	cmd.Flags().BoolVar(&f.anywhere, "anywhere", false, "also resources this program cannot submit to")
-	cmd.Flags().IntVarP(&f.limit, "limit", "n", 10, "show the `N` best resources, and as many of those rejected; 0: all")
+	f.view.choosing(cmd, choiceFacets(nil, true).names())
+	cmd.Flags().IntVarP(&f.view.limit, "limit", "n", 10, "show the `N` best resources, and as many of those rejected; 0: all")
 	return cmd
 }
 
@@ -95,13 +100,17 @@ func runMatch(ctx context.Context, d *deps, args []string, f matchOptions) error
 	if f.relax {
 		relax = s.jobs.Relax
 	}
-	if d.json {
+	switch {
+	case d.json || f.view.output == "json":
 		doc := matchDocument(p, snap, f.explain, relax)
 		doc.mark(f.readOnly)
-		if err := printJSON(d, "match", doc); err != nil {
-			return err
-		}
-	} else if err := printMatch(d, p, relax, f); err != nil {
+		err = printJSON(d, "match", doc)
+	case f.view.output == "csv":
+		err = choicesCSV(d, p, f)
+	default:
+		err = printMatch(d, p, relax, f)
+	}
+	if err != nil {
 		return err
 	}
 	return unmatched(p)
@@ -167,7 +176,7 @@ const rejectedShown = 20
 // rejected is how many lines of rejected resources are shown; 0: all.
 func (f matchOptions) rejected() int {
 	if f.limited {
-		return f.limit
+		return f.view.limit
 	}
 	return rejectedShown
 }
@@ -187,7 +196,7 @@ func printOne(d *deps, p *broker.Plan, equal []*broker.JobPlan, relax func(*brok
 		}
 	}
 	if f.terms {
-		if err := termsTable(d, p.Policy, j, f.limit); err != nil {
+		if err := termsTable(d, p.Policy, j, f.view.limit); err != nil {
 			return err
 		}
 	}
@@ -226,36 +235,6 @@ func sayUnranked(d *deps, p *broker.Plan) {
 				j.Job.Name, j.Choices[0].Unranked)
 		}
 	}
-}
-
-// choices is the table of those that match, best first.
-func choicesTable(d *deps, j *broker.JobPlan, f matchOptions) error {
-	cols := columns(">#", "RESOURCE", "SITE", ">SCORE", ">EXPECTED", ">WAIT", ">STAGE-IN", ">RUN", ">SUCCESS", ">FREE", ">WAITING", ">AGE")
-	if j.Job.Rank != nil {
-		cols = append(cols, column{name: "RANK", right: true})
-	}
-	cols = spare(cols, "AGE", "STAGE-IN", "SUCCESS", "SCORE", "WAITING", "RUN", "SITE", "FREE")
-	var rows [][]string
-	for i, r := range j.Choices {
-		if f.limit > 0 && i == f.limit {
-			break
-		}
-		parts := broker.Parts(r)
-		row := []string{strconv.Itoa(i + 1), label(r.Resource) + f.mark(r.Endpoint), r.Resource.Site, fmt.Sprintf("%.5g", r.Score)}
-		row = append(row, parts.Expected(span), parts.Wait(span), parts.StageIn(span), runText(j.Job, r), parts.Success())
-		row = append(row, published(r.Resource.FreeSlots), published(r.Resource.Waiting), span(r.Age))
-		if j.Job.Rank != nil {
-			row = append(row, broker.ValueText(r.JDLRank))
-		}
-		rows = append(rows, row)
-	}
-	if err := table(d, cols, rows); err != nil {
-		return err
-	}
-	if n := len(j.Choices) - len(rows); n > 0 {
-		sayOut(d, "and %d more (--limit 0 shows all)", n)
-	}
-	return nil
 }
 
 // mark says of a place that it is only shown.

@@ -38,10 +38,15 @@ type view struct {
 
 // register adds the flags of a view of many things with facets of these names.
 func (v *view) register(cmd *cobra.Command, names []string, many string) {
+	v.choosing(cmd, names)
+	cmd.Flags().IntVar(&v.limit, "limit", 0, "the first `N` "+many+"; 0: all")
+}
+
+// choosing adds the flags of which columns are shown, in which order and form.
+func (v *view) choosing(cmd *cobra.Command, names []string) {
 	f := cmd.Flags()
 	f.StringSliceVar(&v.columns, "columns", nil, "these `columns`: "+strings.Join(names, ", "))
 	f.StringVar(&v.sort, "sort", "", "by this `column`; a minus before it turns the order round")
-	f.IntVar(&v.limit, "limit", 0, "the first `N` "+many+"; 0: all")
 	f.StringVarP(&v.output, "output", "o", "", "`form`: wide, json, csv")
 	for _, flag := range []string{"columns", "sort"} {
 		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
@@ -146,15 +151,27 @@ func showList[T any](d *deps, k facets[T], v view, all []T, many string, spares 
 	if err != nil {
 		return err
 	}
-	cols, err := k.chosen(v)
-	if err != nil {
-		return err
-	}
 	if v.output == "csv" {
+		cols, err := k.chosen(v)
+		if err != nil {
+			return err
+		}
 		return printCSV(d, list, cols)
 	}
 	if len(list) == 0 {
 		return nil
+	}
+	if err := showTable(d, k, v, list, spares...); err != nil || len(list) == len(all) {
+		return err
+	}
+	return sayErr(d, "%d of %d %s", len(list), len(all), many)
+}
+
+// showTable prints a list as it is, in the columns of a view.
+func showTable[T any](d *deps, k facets[T], v view, list []T, spares ...string) error {
+	cols, err := k.chosen(v)
+	if err != nil {
+		return err
 	}
 	rows := make([][]string, len(list))
 	for i, x := range list {
@@ -169,10 +186,7 @@ func showList[T any](d *deps, k facets[T], v view, all []T, many string, spares 
 	if len(v.columns) == 0 {
 		made = spare(made, spares...)
 	}
-	if err := table(on, made, rows); err != nil || len(list) == len(all) {
-		return err
-	}
-	return sayErr(d, "%d of %d %s", len(list), len(all), many)
+	return table(on, made, rows)
 }
 
 // uncut is for tables that are not cut to the terminal.
