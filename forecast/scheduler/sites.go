@@ -148,13 +148,16 @@ func (s *Scheduler) Drain(ctx context.Context, who Person, cluster string, close
 // ErrNoCluster is a cluster that is not there.
 var ErrNoCluster = errors.New("no such cluster")
 
-// CheckFunction tells what is wrong with an owner's priority function.
+// CheckFunction tells what is wrong with an owner's priority function: one that lets nobody in is.
 func CheckFunction(text string) error {
 	if text == "" {
 		return nil
 	}
-	_, err := plan.CompileFormula(text)
-	return err
+	f, err := plan.CompileFormula(text)
+	if err != nil {
+		return err
+	}
+	return f.LetsIn()
 }
 
 // Redacted is a database's URL without its password.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -38,6 +39,8 @@ type Formula struct {
 	text    string
 	program *vm.Program
 	perJob  bool // uses more of the job than its priority, or is not monotone
+	names   []string
+	numbers []float64 // and names, that it mentions
 	vms     sync.Pool
 }
 
@@ -67,7 +70,7 @@ func CompileFormula(text string) (*Formula, error) {
 	if look.err != nil {
 		return nil, look.err
 	}
-	f := &Formula{text: text, program: p, perJob: look.perJob}
+	f := &Formula{text: text, program: p, perJob: look.perJob, names: look.names, numbers: look.numbers}
 	f.vms.New = func() any { return &vm.VM{MemoryBudget: maxMemory} }
 	f.perJob = f.perJob || !f.monotone()
 	return f, nil
@@ -75,8 +78,10 @@ func CompileFormula(text string) (*Formula, error) {
 
 // visitor refuses what could run long and notes what is used of the job.
 type visitor struct {
-	perJob bool
-	err    error
+	perJob  bool
+	names   []string
+	numbers []float64
+	err     error
 }
 
 // Visit implements ast.Visitor.
@@ -87,6 +92,12 @@ func (v *visitor) Visit(n *ast.Node) {
 		case "procs", "nodes", "wall", "memory", "user", "vo":
 			v.perJob = true
 		}
+	case *ast.StringNode:
+		v.names = append(v.names, n.Value)
+	case *ast.IntegerNode:
+		v.numbers = append(v.numbers, float64(n.Value))
+	case *ast.FloatNode:
+		v.numbers = append(v.numbers, n.Value)
 	case *ast.BinaryNode:
 		if n.Operator == ".." || n.Operator == "matches" {
 			v.err = fmt.Errorf("a formula may not use %q", n.Operator)
@@ -114,6 +125,27 @@ func (f *Formula) Priority(a Ask) (float64, error) {
 
 // String is the formula's text.
 func (f *Formula) String() string { return f.text }
+
+// LetsIn tells what is wrong with a formula that gives no number, whoever asks: it is asked for many jobs and states of the
+// cluster, drawn from what is usual and from what it mentions itself.
+func (f *Formula) LetsIn() error {
+	rng := rand.New(rand.NewPCG(1, 2))
+	names, numbers := append([]string{""}, f.names...), []float64{0, 1, 10, 64, 100, 1000, 1e5, maxPriority}
+	for _, n := range f.numbers {
+		numbers = append(numbers, n-1, n, n+1)
+	}
+	name := func() string { return names[rng.IntN(len(names))] }
+	number := func() float64 { return max(0, numbers[rng.IntN(len(numbers))]) }
+	var why error
+	for range 20_000 {
+		a := Ask{Priority: number(), Procs: int(number()), Nodes: int(number()), Wall: number(), Memory: int(number()), User: name(), VO: name(),
+			Hour: rng.IntN(24), Weekday: rng.IntN(7), Waiting: int(number()), Running: int(number()), CPUs: int(number()), Busy: int(number())}
+		if _, why = f.Priority(a); why == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("it lets nobody in, whatever is asked: %w", why)
+}
 
 // monotone tries some priorities: the threshold of a slot exists only where
 // more never buys less.
