@@ -15,6 +15,7 @@ import (
 	"gridbroker/plugins"
 	"gridbroker/plugins/slurm"
 	"gridbroker/plugins/wiki"
+	"gridbroker/testdata/testbed"
 )
 
 // TestWikiOnSlurm runs a real Slurm over WIKI: a job that its owner held is
@@ -72,10 +73,7 @@ func TestWikiOnSlurm(t *testing.T) {
 // and what submits a job there.
 func wikiOnSlurm(t *testing.T) (*wiki.Client, func(args ...string) string) {
 	t.Helper()
-	top := os.Getenv("GRID_TESTBED_DIR")
-	if top == "" {
-		top = "/tmp/grid-testbed"
-	}
+	top := testbed.Dir()
 	env := append(os.Environ(), "SLURM_CONF="+filepath.Join(top, "slurm", "slurm.conf"), "SSH_AUTH_SOCK=")
 	run := func(argv ...string) (string, error) {
 		cmd := exec.Command(argv[0], argv[1:]...)

@@ -85,7 +85,7 @@ var localFaults = []fault{
 	{"login.ok", ok, "https://iam", func(w *world) { w.write("logins/a.json", `{"issuer":"https://iam"}`, 0o600) }},
 	{"login.malformed", problem, "log in again", func(w *world) { w.write("logins/a.json", `{"iss`, 0o600) }},
 	{"file.permissions", problem, "chmod 600", func(w *world) { w.write("logins/a.json", `{}`, 0o644) }},
-	{"file.owner", problem, "another user", func(w *world) { w.write("logins/a.json", `{}`, 0o600); w.uid = 4711 }},
+	{"file.owner", problem, "belongs to", func(w *world) { w.write("logins/a.json", `{}`, 0o600); w.uid = 4711 }},
 	{"file.unreadable", problem, "regular file", func(w *world) { w.mkdir("logins/a.json") }},
 	{"file.malformed", problem, "1 MiB", func(w *world) { w.write("logins/a.json", strings.Repeat(" ", 1<<20+1), 0o600) }},
 }

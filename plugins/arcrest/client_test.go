@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"testing"
 	"time"
 
@@ -21,7 +22,7 @@ func TestConnectionsStayWithTheirProxy(t *testing.T) {
 	s.TLS = p.server(t, time.Now().Add(time.Hour))
 	s.StartTLS()
 	t.Cleanup(s.Close)
-	b := New(Options{Credentials: func() (*credential.Set, error) { return credential.Discover(credential.Env{}, p.user) }, Now: func() time.Time { return now }})
+	b := New(Options{Credentials: func() (*credential.Set, error) { return credential.Discover(credential.Env{UID: os.Getuid()}, p.user) }, Now: func() time.Time { return now }})
 	t.Cleanup(func() { b.Close() })
 	var first *client
 	for turn, want := range []int{1, 1, 1, 2, 2} {

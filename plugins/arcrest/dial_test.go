@@ -71,7 +71,7 @@ func TestSystemAuthority(t *testing.T) {
 		o := f.pki.user
 		o.PublicCAs = named
 		o.CertDir, o.CAs = os.Getenv(child), credential.AnyCA
-		set, err := credential.Discover(credential.Env{}, o)
+		set, err := credential.Discover(credential.Env{UID: os.Getuid()}, o)
 		check(t, err)
 		b := New(Options{Credentials: func() (*credential.Set, error) { return set, nil }})
 		defer b.Close()

@@ -14,6 +14,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -167,7 +168,7 @@ func (p *pki) server(t *testing.T, end time.Time) *tls.Config {
 
 func (p *pki) backend(t *testing.T) *Backend {
 	t.Helper()
-	set, err := credential.Discover(credential.Env{}, p.user)
+	set, err := credential.Discover(credential.Env{UID: os.Getuid()}, p.user)
 	check(t, err)
 	b := New(Options{Credentials: func() (*credential.Set, error) { return set, nil }, Timeout: 5 * time.Second})
 	t.Cleanup(func() { b.Close() })

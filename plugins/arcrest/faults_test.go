@@ -8,6 +8,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -276,7 +277,7 @@ func TestWrongCA(t *testing.T) {
 func TestExpiredCredentialStaysHere(t *testing.T) {
 	f := newFake(t, nil)
 	f.pki.user = f.pki.person(t, time.Now().Add(-time.Minute))
-	set, _ := credential.Discover(credential.Env{}, f.pki.user)
+	set, _ := credential.Discover(credential.Env{UID: os.Getuid()}, f.pki.user)
 	b := New(Options{Credentials: func() (*credential.Set, error) { return set, nil }})
 	err := b.Submit(t.Context(), at(f.url(), shell("j", "x")), nil)[0].Err
 	if kindOf(t, err) != plugins.Credential || !strings.Contains(err.Error(), "expired") {
@@ -291,7 +292,7 @@ func TestExpiredCredentialStaysHere(t *testing.T) {
 func TestExpiresMeanwhile(t *testing.T) {
 	f := newFake(t, nil)
 	f.pki.user = f.pki.person(t, time.Now().Add(time.Minute))
-	set, _ := credential.Discover(credential.Env{}, f.pki.user)
+	set, _ := credential.Discover(credential.Env{UID: os.Getuid()}, f.pki.user)
 	b := New(Options{Credentials: func() (*credential.Set, error) { return set, nil }, Now: func() time.Time { return time.Now().Add(3 * time.Minute) }})
 	err := b.Submit(t.Context(), at(f.url(), shell("j", "x")), nil)[0].Err
 	if kindOf(t, err) != plugins.Credential || !strings.Contains(err.Error(), "the proxy expired 2 min ago; make a new one: grid auth proxy") {

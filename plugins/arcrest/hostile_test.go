@@ -291,7 +291,7 @@ func TestTokenOfAnotherAudience(t *testing.T) {
 // A host that another authority speaks for than at the first contact gets nothing.
 func TestChangedHost(t *testing.T) {
 	f := newFake(t, nil)
-	set, err := credential.Discover(credential.Env{}, f.pki.user)
+	set, err := credential.Discover(credential.Env{UID: os.Getuid()}, f.pki.user)
 	check(t, err)
 	dir := t.TempDir()
 	submit := func() error {

@@ -1,6 +1,7 @@
 package arcrest
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -49,7 +50,7 @@ func TestRealKindsOfKeys(t *testing.T) {
 func proxyOf(t *testing.T, bed *testbed.ARC, kind string) string {
 	t.Helper()
 	dir := filepath.Dir(bed.Proxy("alice"))
-	set, err := credential.Discover(credential.Env{}, credential.Options{NoToken: true, CertDir: bed.CADir, CAs: credential.GridCA,
+	set, err := credential.Discover(credential.Env{UID: os.Getuid()}, credential.Options{NoToken: true, CertDir: bed.CADir, CAs: credential.GridCA,
 		Cert: filepath.Join(dir, "usercert.pem"), Key: filepath.Join(dir, "userkey.pem")})
 	check(t, err)
 	p, err := set.X509.NewProxy(credential.ProxyOptions{Key: kind, Lifetime: time.Hour})

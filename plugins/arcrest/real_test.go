@@ -42,7 +42,7 @@ func withToken(t testing.TB, bed *testbed.ARC, claims map[string]any) *Backend {
 func open(t testing.TB, bed *testbed.ARC, o credential.Options) *Backend {
 	t.Helper()
 	o.CertDir, o.CAs = bed.CADir, credential.GridCA
-	set, err := credential.Discover(credential.Env{}, o)
+	set, err := credential.Discover(credential.Env{UID: os.Getuid()}, o)
 	if err != nil {
 		t.Fatal(err)
 	}

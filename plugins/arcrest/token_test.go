@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -59,7 +60,7 @@ func claims(t *testing.T, head http.Header) (aud, scope string) {
 // trust is that of a user of the fake.
 func (p *pki) trust(t *testing.T) *credential.Trust {
 	t.Helper()
-	set, err := credential.Discover(credential.Env{}, p.user)
+	set, err := credential.Discover(credential.Env{UID: os.Getuid()}, p.user)
 	check(t, err)
 	return set.Trust
 }

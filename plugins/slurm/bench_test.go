@@ -2,7 +2,6 @@ package slurm_test
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"gridbroker/jdl"
 	"gridbroker/plugins"
+	bed "gridbroker/testdata/testbed"
 )
 
 // BenchmarkBulk submits 500 jobs over SSH: with the back-end (equal options:
@@ -70,10 +70,7 @@ func bulk(b *testing.B, singles bool, prefix string) {
 func oneByOne(b *testing.B, kept bool) {
 	b.StopTimer()
 	c := testbed(b)
-	top := os.Getenv("GRID_TESTBED_DIR")
-	if top == "" {
-		top = "/tmp/grid-testbed"
-	}
+	top := bed.Dir()
 	argv := []string{"-F", filepath.Join(top, "slurm/ssh/config"), "-o", "LogLevel=ERROR"}
 	control := filepath.Join(b.TempDir(), "c")
 	if kept {

@@ -17,6 +17,7 @@ import (
 	"gridbroker/plugins"
 	"gridbroker/plugins/plugintest"
 	"gridbroker/plugins/slurm"
+	bed "gridbroker/testdata/testbed"
 )
 
 func TestConformance(t *testing.T) {
@@ -94,10 +95,7 @@ func (c *cutter) pass(client net.Conn) {
 func behind(t testing.TB, port string, change func(known, key string) (string, string)) (b *slurm.Backend, url string) {
 	t.Helper()
 	c := testbed(t)
-	dir := os.Getenv("GRID_TESTBED_DIR")
-	if dir == "" {
-		dir = "/tmp/grid-testbed"
-	}
+	dir := bed.Dir()
 	dir = filepath.Join(dir, "slurm", "ssh")
 	host, err := os.ReadFile(filepath.Join(dir, "host.pub"))
 	if err != nil {

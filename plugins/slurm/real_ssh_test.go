@@ -77,10 +77,7 @@ func (j *jump) write(name, text string) string {
 
 // sshDir is where the testbed keeps its keys.
 func sshDir() string {
-	top := os.Getenv("GRID_TESTBED_DIR")
-	if top == "" {
-		top = "/tmp/grid-testbed"
-	}
+	top := bed.Dir()
 	return filepath.Join(top, "slurm", "ssh")
 }
 

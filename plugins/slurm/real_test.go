@@ -16,6 +16,7 @@ import (
 	"gridbroker/jdl"
 	"gridbroker/plugins"
 	"gridbroker/plugins/slurm"
+	bed "gridbroker/testdata/testbed"
 )
 
 // cluster is a real Slurm of the testbed.
@@ -70,10 +71,7 @@ func clusters(t *testing.T, test func(t *testing.T, c *cluster)) {
 // up is the directory of a Slurm of the testbed, which is up.
 func up(t testing.TB, name string) string {
 	t.Helper()
-	top := os.Getenv("GRID_TESTBED_DIR")
-	if top == "" {
-		top = "/tmp/grid-testbed"
-	}
+	top := bed.Dir()
 	dir := filepath.Join(top, name)
 	if _, err := os.Stat(filepath.Join(dir, "env")); err != nil {
 		if os.Getenv("GRID_TESTBED") == "require" {

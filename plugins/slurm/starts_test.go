@@ -19,6 +19,7 @@ import (
 	"gridbroker/batch"
 	"gridbroker/plugins"
 	"gridbroker/plugins/slurm"
+	bed "gridbroker/testdata/testbed"
 )
 
 // agreement is a real Slurm that is filled with a mix of jobs and watched until
@@ -131,10 +132,7 @@ func (a *agreement) report(n int) result {
 
 // agreementHere opens the Slurm to fill.
 func agreementHere(t *testing.T) *agreement {
-	top := os.Getenv("GRID_TESTBED_DIR")
-	if top == "" {
-		top = "/tmp/grid-testbed"
-	}
+	top := bed.Dir()
 	conf := os.Getenv("GRID_SLURM_CONF")
 	if conf == "" {
 		conf = filepath.Join(top, "slurm", "slurm.conf")
