@@ -3,7 +3,6 @@ package wiki
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -23,8 +22,7 @@ type Cluster struct {
 	index map[string]*simulated
 	ends  time.Time // when the next job ends; zero: not known
 
-	journal *os.File // nil: nothing outlives the process
-	written int64    // bytes of it that hold
+	journal *journal // nil: nothing outlives the process
 }
 
 // simulated is a job of a Cluster.

@@ -35,18 +35,58 @@ func (c *Cluster) note(e entry) error {
 	if err != nil {
 		return &StatusError{CodeBackEnd, "the journal cannot be written"}
 	}
-	line = append(line, '\n')
-	_, err = c.journal.Write(line)
-	if err == nil {
-		err = c.journal.Sync()
-	}
-	if err != nil { // a part of the line would make all that follows unreadable
-		c.journal.Truncate(c.written)
+	if c.journal.add(append(line, '\n')) != nil {
 		return &StatusError{CodeBackEnd, "the journal cannot be written"}
 	}
-	c.written += int64(len(line))
 	return nil
 }
+
+// journal is what is written to. What was refused is not in it.
+type journal struct {
+	file    journalFile
+	written int64 // bytes of it that hold
+	torn    bool  // more may be there
+}
+
+type journalFile interface {
+	io.WriteCloser
+	Sync() error
+	Truncate(size int64) error
+}
+
+// add writes a line, or leaves the journal as it was. Where even that fails nothing is written any more until it is so: a part
+// of a line would make all that follows unreadable, and a whole one would be done by who reads it.
+func (j *journal) add(line []byte) error {
+	if err := j.mend(); err != nil {
+		return err
+	}
+	_, err := j.file.Write(line)
+	if err == nil {
+		err = j.file.Sync()
+	}
+	if err != nil {
+		j.torn = true
+		return errors.Join(err, j.mend())
+	}
+	j.written += int64(len(line))
+	return nil
+}
+
+// mend takes out what was refused.
+func (j *journal) mend() error {
+	if !j.torn {
+		return nil
+	}
+	err := j.file.Truncate(j.written)
+	if err == nil {
+		err = j.file.Sync()
+	}
+	j.torn = err != nil
+	return err
+}
+
+// close ends it.
+func (j *journal) close() error { return errors.Join(j.mend(), j.file.Close()) }
 
 // Journal keeps the cluster's jobs in a file, so that they outlive a crash: it
 // takes in what the file holds, and from then on writes there, before it
@@ -64,11 +104,16 @@ func (c *Cluster) Journal(path string) (jobs int, err error) {
 		return 0, fmt.Errorf("%s: %w", path, err)
 	}
 	c.tick()
-	if c.written, err = compact(path, lines, func(id string) bool { return c.index[id] != nil }); err != nil {
+	written, err := compact(path, lines, func(id string) bool { return c.index[id] != nil })
+	if err != nil {
 		return 0, err
 	}
-	c.journal, err = os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
-	return len(c.jobs), err
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return 0, err
+	}
+	c.journal = &journal{file: f, written: written}
+	return len(c.jobs), nil
 }
 
 // line is an entry as it was written.
@@ -140,5 +185,5 @@ func (c *Cluster) Close() error {
 	if c.journal == nil {
 		return nil
 	}
-	return c.journal.Close()
+	return c.journal.close()
 }

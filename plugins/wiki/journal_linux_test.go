@@ -29,7 +29,7 @@ func TestFullDisk(t *testing.T) {
 	signal.Ignore(syscall.SIGXFSZ)
 	defer signal.Reset(syscall.SIGXFSZ)
 	full := was
-	full.Cur = uint64(c.written) + 10 // a part of the next line
+	full.Cur = uint64(c.journal.written) + 10 // a part of the next line
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &full); err != nil {
 		t.Skip(err)
 	}

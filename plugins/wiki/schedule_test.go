@@ -159,7 +159,7 @@ func TestTornJournal(t *testing.T) {
 	if err := c.Start(context.Background(), "j0", []string{"n1"}); err != nil {
 		t.Fatal(err)
 	}
-	c.journal.WriteString(`{"at":"2026-01-01T00:00:00Z","do":"start","id":"j1","ta`)
+	c.journal.file.Write([]byte(`{"at":"2026-01-01T00:00:00Z","do":"start","id":"j1","ta`))
 	c.Close()
 	for range 2 {
 		again := NewCluster([]Node{node("n1", 2)}, time.Now)
