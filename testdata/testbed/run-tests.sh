@@ -35,9 +35,14 @@ stop() { "$here/testbed.sh" down; }
 # Go: it takes ten times as long under it, as most tests of the records would.
 race=(-race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc=-race=false)
 
+# All but the tests of cmd/grid, which run programs that are built without the race
+# detector: it would only watch the tests themselves.
+others=$(go list ./... | grep -v '/cmd/grid$') || exit 1
+mapfile -t others <<<"$others"
+
 # The tests are compiled while the servers start, and the programs that they run.
 {
-	nice go list "${race[@]}" -test -export ./... && nice go list -export ./cmd/... &&
+	nice go list "${race[@]}" -test -export "${others[@]}" && nice go list -test -export ./cmd/... &&
 		CGO_ENABLED=0 nice go list -export ./cmd/grid-launch ./cmd/grid-deploy
 } >/dev/null 2>&1 &
 compiling=$!
@@ -102,13 +107,10 @@ tell() {
 
 # What takes longest begins first. Where there are few processors, three packages
 # more than they are, and four tests of a package: those that wait for servers
-# leave them free. Those of cmd/grid run programs that are built without the race
-# detector, which would only watch the tests themselves.
+# leave them free.
 long=(./cmd/cli ./environment ./plugins/arcrest ./forecast/scheduler ./jobs ./plugins/htcondor ./plugins/slurm ./plugins/central ./forecast/managers/daemon)
 racing() {
-	local packages
-	mapfile -t packages < <(go list ./... | grep -v '/cmd/grid$')
-	phase "$log.race" "${race[@]}" -p $((processors < 4 ? processors + 3 : processors)) -parallel $((processors < 4 ? 4 : processors)) -timeout 40m "${long[@]}" "${packages[@]}"
+	phase "$log.race" "${race[@]}" -p $((processors < 4 ? processors + 3 : processors)) -parallel $((processors < 4 ? 4 : processors)) -timeout 40m "${long[@]}" "${others[@]}"
 }
 
 # What computes alone, and replays and simulations in full: the race detector
