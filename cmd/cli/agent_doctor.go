@@ -11,6 +11,7 @@ import (
 
 	"gridbroker/batch"
 	"gridbroker/forecast/agent"
+	"gridbroker/forecast/scheduler"
 	"gridbroker/forecast/wire"
 	"gridbroker/plugins"
 )
@@ -74,6 +75,9 @@ func runAgentDoctor(ctx context.Context, d *deps, f agentRunOptions) error {
 func checkOffer(f agentRunOptions, s batch.State, took time.Duration, say func(error, string, ...any)) {
 	if err := agent.CheckQueue(f.queue, s); err != nil {
 		say(err, "offer nodes to guests")
+	}
+	if err := scheduler.TryFunction(f.function); err != nil {
+		say(err, "ask the owner's function %s", f.function)
 	}
 	if between := max(f.poll, lookPause*took); f.ttl <= between {
 		say(fmt.Errorf("it looks every %v, and what it tells may be used for %v: say a longer --ttl", between.Round(time.Second), f.ttl), "publish in time")

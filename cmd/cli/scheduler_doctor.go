@@ -175,7 +175,7 @@ func doctorClusters(ctx context.Context, d *deps, c schedulerConfig, store *sche
 		if said := untaken[cl.Name]; said != "" {
 			say(false, "cluster %s takes no jobs: none of the last three that were sent there; of the last it was said: %s", cl.Name, said)
 		}
-		if err := scheduler.CheckFunction(cl.Site.Function); err != nil {
+		if err := scheduler.TryFunction(cl.Site.Function); err != nil {
 			say(false, "cluster %s: its priority function: %v", cl.Name, err)
 		}
 	}

@@ -126,9 +126,16 @@ func (f *Formula) Priority(a Ask) (float64, error) {
 // String is the formula's text.
 func (f *Formula) String() string { return f.text }
 
+// How much a formula is tried.
+const (
+	mostTries = 20_000
+	longTried = 200 * time.Millisecond // a foreign one may take its time at each
+)
+
 // LetsIn tells what is wrong with a formula that gives no number, whoever asks: it is asked for many jobs and states of the
 // cluster, drawn from what is usual and from what it mentions itself.
 func (f *Formula) LetsIn() error {
+	until := time.Now().Add(longTried)
 	rng := rand.New(rand.NewPCG(1, 2))
 	names, numbers := append([]string{""}, f.names...), []float64{0, 1, 10, 64, 100, 1000, 1e5, maxPriority}
 	for _, n := range f.numbers {
@@ -137,14 +144,15 @@ func (f *Formula) LetsIn() error {
 	name := func() string { return names[rng.IntN(len(names))] }
 	number := func() float64 { return max(0, numbers[rng.IntN(len(numbers))]) }
 	var why error
-	for range 20_000 {
+	tries := 0
+	for ; tries < mostTries && (tries == 0 || time.Now().Before(until)); tries++ {
 		a := Ask{Priority: number(), Procs: int(number()), Nodes: int(number()), Wall: number(), Memory: int(number()), User: name(), VO: name(),
 			Hour: rng.IntN(24), Weekday: rng.IntN(7), Waiting: int(number()), Running: int(number()), CPUs: int(number()), Busy: int(number())}
 		if _, why = f.Priority(a); why == nil {
 			return nil
 		}
 	}
-	return fmt.Errorf("it lets nobody in, whatever is asked: %w", why)
+	return fmt.Errorf("it lets nobody in, of %d that were tried: %w", tries, why)
 }
 
 // monotone tries some priorities: the threshold of a slot exists only where
