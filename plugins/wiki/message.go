@@ -56,15 +56,31 @@ func (r Rules) Open(body []byte) (Message, error) {
 	if !r.Key.Set() {
 		return m, r.fresh(m)
 	}
-	at := bytes.Index(body, []byte("TS="))
-	if m.Sum == "" || at < 0 {
+	if m.Sum == "" {
 		return m, &SecurityError{CodeBadChecksum, "no checksum"}
 	}
-	want := r.Key.Sum(body[at:])
+	summed, all := checked(body)
+	if !all {
+		return m, &SecurityError{CodeBadChecksum, "between checksum and time stands what the checksum is not of"}
+	}
+	want := r.Key.Sum(summed)
 	if m.Signed = subtle.ConstantTimeCompare([]byte(want), []byte(m.Sum)) == 1; !m.Signed {
 		return m, &SecurityError{CodeBadChecksum, "wrong checksum: another key, or the message was changed"}
 	}
 	return m, r.fresh(m)
+}
+
+// checked is what the checksum of a body is of: from the time on. All tells that nothing but the checksum stands before that: of
+// what somebody puts there anything could be read, and a message that he has seen would vouch for it.
+func checked(body []byte) (summed []byte, all bool) {
+	const blanks = " \t\n"
+	rest, first := bytes.CutPrefix(bytes.TrimLeft(body, blanks), []byte("CK="))
+	end := bytes.IndexAny(rest, blanks)
+	if !first || end < 0 {
+		return nil, false
+	}
+	summed = bytes.TrimLeft(rest[end:], blanks)
+	return summed, bytes.HasPrefix(summed, []byte("TS="))
 }
 
 // fresh checks the time.

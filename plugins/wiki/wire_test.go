@@ -9,6 +9,7 @@ import (
 	"net"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -432,4 +433,45 @@ func BenchmarkStart(b *testing.B) {
 		i++
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "starts/s")
+}
+
+// TestNothingBesideTheChecksum: who has seen one signed message, and puts before its time what its checksum is not of, is neither
+// obeyed by a server nor believed by a client.
+func TestNothingBesideTheChecksum(t *testing.T) {
+	forged := func(seen []byte, words string) []byte {
+		return slices.Concat(seen[:len("CK=0123456789abcdef ")], []byte(words+" "), seen[len("CK=0123456789abcdef "):])
+	}
+	c, key := small(t), NewKey(42)
+	s := &Server{Manager: c, Key: key, Auth: "grid", Now: time.Now}
+	seen := key.Sign(time.Now(), "root", "CMD=GETJOBS ARG=0:ALL")
+	for _, words := range []string{"DT=CMD=CANCELJOB ARG=j0 TYPE=ADMIN", "CMD=CANCELJOB ARG=j0 TYPE=ADMIN", "AUTH=x DT=CMD=GETNODES ARG=0:ALL", "AUTH=mallory", "X=1"} {
+		if got := s.Answer(t.Context(), nil, forged(seen, words)); !bytes.Contains(got, []byte("SC=-422")) {
+			t.Errorf("%s: %s", words, got)
+		}
+	}
+	if jobs, err := c.Jobs(t.Context()); err != nil || slices.ContainsFunc(jobs, func(j Job) bool { return j.Gone }) {
+		t.Errorf("a job was cancelled: %+v %v", jobs, err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			ReadFrame(conn, MaxRequest)
+			old := key.Sign(time.Now().Add(-24*time.Hour), "grid", "SC=-1 RESPONSE=no")
+			message, _ := AppendFrame(nil, '\n', forged(old, "DT=SC=0 ARG=1#evil:STATE=Idle;"))
+			conn.Write(message)
+			conn.Close()
+		}
+	}()
+	client := &Client{Network: "tcp", Address: l.Addr().String(), Key: key, Now: time.Now}
+	if r, err := client.Do(t.Context(), &Request{Verb: GetNodes, Arg: "0:ALL"}); err == nil || !strings.Contains(err.Error(), "checksum") {
+		t.Errorf("a client believes %+v, %v", r, err)
+	}
 }
