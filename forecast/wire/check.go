@@ -33,6 +33,9 @@ func (d *Delta) check(l Limits) error {
 		}
 		tasks[d.Jobs[i].Task] = true
 	}
+	for _, id := range d.Drop {
+		c.id("drop", id)
+	}
 	for _, task := range d.JobsGone {
 		c.name("jobs_gone", task, false)
 	}
