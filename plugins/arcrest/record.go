@@ -97,7 +97,7 @@ func exitCode(s string) (code glue.Opt[int]) {
 // seconds reads "4", "4.00" and "4.00s".
 func seconds(s string) time.Duration {
 	f, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(s), "s"), 64)
-	if err != nil || f < 0 || f > 1e9 {
+	if err != nil || !(f >= 0 && f <= 1e9) { // which NaN is not
 		return 0
 	}
 	return time.Duration(f * float64(time.Second))
