@@ -3,7 +3,6 @@ package slurm
 import (
 	"context"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -85,17 +84,14 @@ func (c settings) version() float64 {
 	if len(parts) < 2 {
 		return 0
 	}
-	n, _ := strconv.ParseFloat(parts[0]+"."+parts[1], 64)
+	n, _ := finite(parts[0] + "." + parts[1])
 	return n
 }
 
 // weight reads a number; 0 where there is none.
 func (c settings) weight(key string) float64 {
-	n, err := strconv.ParseFloat(c[key], 64)
-	if err != nil || n < 0 {
-		return 0
-	}
-	return n
+	n, _ := finite(c[key])
+	return max(0, n)
 }
 
 // rules are those that the settings tell of.
@@ -168,8 +164,8 @@ func factors(text string, relative bool) map[string]float64 {
 		most = 0
 	}
 	for _, f := range rows(text, "|", 2) {
-		n, err := strconv.ParseFloat(f[1], 64)
-		if f[0] == "" || err != nil || n < 0 {
+		n, ok := finite(f[1])
+		if f[0] == "" || !ok || n < 0 {
 			continue
 		}
 		all[f[0]] = max(all[f[0]], n)

@@ -348,7 +348,7 @@ func queuedJob(e *entry, room int) (batch.Job, bool) {
 		j.Reservation = e.reservation
 	}
 	j.Requested, _ = duration(e.limit)
-	j.Priority, _ = strconv.ParseFloat(e.priority, 64)
+	j.Priority, _ = finite(e.priority)
 	if mb, perCPU, ok := megabytes(e.memory); ok {
 		if !perCPU {
 			mb = mb * float64(max(1, j.Nodes)) / float64(j.Procs)

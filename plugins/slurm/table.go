@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -74,6 +75,15 @@ func duration(s string) (time.Duration, bool) {
 		sum += time.Duration(v * float64(units[i]))
 	}
 	return sum, sum >= 0
+}
+
+// finite reads a number; false: it is none, or one that nothing can be counted with.
+func finite(s string) (n float64, ok bool) {
+	n, err := strconv.ParseFloat(s, 64)
+	if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
+		return 0, false
+	}
+	return n, true
 }
 
 // megabytes reads a memory size as squeue and sacct print it: 500M, 4G,
