@@ -71,6 +71,7 @@ var fuzzed = map[string][]string{
 	"plugins/htcondor FuzzAds":          {"plugins/htcondor/status.go"},
 	"plugins/monitor FuzzParse":         {"plugins/monitor/ganglia.go", "plugins/monitor/nagios.go", "plugins/monitor/prometheus.go"},
 	"plugins/queuelen FuzzParse":        {"plugins/queuelen/answer.go"},
+	"plugins/wiki FuzzJournal":          {"plugins/wiki/journal.go"},
 	"readahead FuzzIndex":               {"readahead/store.go"},
 }
 
@@ -88,7 +89,7 @@ var unfuzzed = map[string][]string{
 		"environment/cache_room.go", "environment/tags/cached.go", "forecast/agent/published.go", "forecast/managers/daemon/keeper.go", "forecast/managers/desk/store.go",
 		"forecast/scheduler/bookings.go", "forecast/scheduler/clusters.go", "forecast/scheduler/hinders.go", "forecast/scheduler/history.go", "forecast/scheduler/messages.go",
 		"forecast/scheduler/nodes.go", "forecast/scheduler/queue.go", "forecast/scheduler/sites.go", "forecast/sim/journal.go", "plugins/arcrest/fetchfile.go",
-		"plugins/arcrest/live.go", "plugins/central/turned.go", "plugins/history/learn.go", "plugins/local/local.go", "plugins/wiki/journal.go"},
+		"plugins/arcrest/live.go", "plugins/central/turned.go", "plugins/history/learn.go", "plugins/local/local.go"},
 	"what the user types or pipes, or says in files of settings of his own": {
 		"cmd/cli/agent_run.go", "cmd/cli/auth.go", "cmd/cli/choose.go", "cmd/cli/configcmd.go", "cmd/cli/jdl_batch.go", "cmd/cli/query.go", "cmd/cli/selection.go",
 		"cmd/cli/sim_sweep.go", "environment/node.go", "environment/registry/keys.go", "forecast/sim/tree/work.go"},

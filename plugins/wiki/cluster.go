@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"gridbroker/batch/maui"
 )
@@ -283,6 +284,9 @@ func (c *Cluster) modify(id string, params []Param) error {
 	names := map[string]string{"PARTITION": "PARTITIONMASK", "NODES": "NODES", "HOSTLIST": "HOSTLIST", "BANK": "ACCOUNT", "TIMELIMIT": "WCLIMIT"}
 	to := j.Job
 	for _, p := range params {
+		if !utf8.ValidString(p.Value) { // which the journal could not hold
+			return &StatusError{CodeFormat, "cannot change " + p.Name + " to what is no text"}
+		}
 		if names[p.Name] == "" || !maui.SetField(&to.Job, names[p.Name], p.Value) {
 			return &StatusError{CodeFormat, "cannot change " + p.Name}
 		}
@@ -290,6 +294,7 @@ func (c *Cluster) modify(id string, params []Param) error {
 			to.Limit *= 60
 		}
 	}
+	to.bound()
 	if err := c.note(entry{Do: "modify", ID: id, Params: params}); err != nil {
 		return err
 	}

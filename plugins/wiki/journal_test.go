@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -99,4 +101,56 @@ func journalOnAFailingDisk(t *testing.T, disk failing) {
 			t.Errorf("%s was answered, and is lost", id)
 		}
 	}
+}
+
+// FuzzJournal: whatever is asked of a server, it starts again from its journal, with the jobs that it had, and no job asks for a time
+// that nobody can plan with.
+func FuzzJournal(f *testing.F) {
+	f.Add("CMD=STARTJOB ARG=j0 TASKLIST=n1:n1\nCMD=SUSPENDJOB ARG=j0\nCMD=RESUMEJOB ARG=j0\nCMD=CANCELJOB ARG=j0 TYPE=ADMIN\n")
+	f.Add("CMD=MODIFYJOB ARG=j1 TIMELIMIT=1099511627776 NODES=99999999999\nCMD=MODIFYJOB ARG=j2 BANK=a\xff\nCMD=STARTJOB ARG=j1 TASKLIST=n[1-2]\nCMD=REQUEUEJOB ARG=j1\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		path := filepath.Join(t.TempDir(), "journal")
+		now := time.Unix(1_795_000_000, 0)
+		begin := func() *Cluster {
+			c := NewCluster([]Node{node("n1", 2), node("n2", 2)}, func() time.Time { return now })
+			if _, err := c.Journal(path); err != nil {
+				t.Fatalf("%q: the server does not start: %v", text, err)
+			}
+			return c
+		}
+		had := func(c *Cluster) (list []string) {
+			jobs, err := c.Jobs(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range jobs {
+				if jobs[i].Limit > longest {
+					t.Errorf("%q: %s asks for %d s", text, jobs[i].ID, jobs[i].Limit)
+				}
+				list = append(list, fmt.Sprint(jobs[i].record()))
+			}
+			return list
+		}
+		c := begin()
+		for i := range 3 {
+			j := job(fmt.Sprint("j", i), 2, 100)
+			j.Queued = now.Unix()
+			if err := c.Submit(j, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s := &Server{Manager: c, Now: c.Now}
+		for line := range strings.Lines(text) {
+			s.Answer(t.Context(), nil, []byte("DT="+line))
+		}
+		before := had(c)
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+		again := begin()
+		defer again.Close()
+		if after := had(again); !slices.Equal(before, after) {
+			t.Errorf("%q: %q, and after it has started again %q", text, before, after)
+		}
+	})
 }
