@@ -80,6 +80,7 @@ const (
 	Unrankable                           // Said: why
 	BannedUntil                          // Until, Said
 	Alarmed                              // Name: by this service; Said
+	PinnedDown                           // by the user
 	EndedTooSoon                         // its last jobs, in less than a tenth of the usual time
 	FirstJobsFailed                      // Amount: how many
 	Mute                                 // it did not answer

@@ -55,6 +55,7 @@ func TestFactTexts(t *testing.T) {
 		"an error: too long":                                      {Kind: broker.Evaluation, Said: "too long"},
 		"the formula gives no number":                             {Kind: broker.Unrankable, Said: "the formula gives no number"},
 		"banned until 12:00:00Z: 3 failures in a row":             {Kind: broker.BannedUntil, Until: noon, Said: "3 failures in a row"},
+		"pinned down":                                             {Kind: broker.PinnedDown},
 		"nagios: load":                                            {Kind: broker.Alarmed, Name: "nagios", Said: "load"},
 		"its last jobs ended well in less than a tenth of the usual time": {Kind: broker.EndedTooSoon},
 		"2 of the first jobs failed there":                                {Kind: broker.FirstJobsFailed, Amount: 2},

@@ -23,6 +23,7 @@ var phrases = [...]string{
 	NoEndpoint:      "no endpoint for jobs",
 	EndedTooSoon:    "its last jobs ended well in less than a tenth of the usual time",
 	Mute:            "it did not answer",
+	PinnedDown:      "pinned down",
 }
 
 // String is the fact for people, without "want" or "have".

@@ -250,8 +250,11 @@ func advise(c *rank.Candidate, now time.Time, answers []answer) *Reason {
 		if h, ok := a.histories[id]; ok && c.History == nil {
 			c.History = new(h)
 			if h.BannedUntil.After(now) {
-				return &Reason{Filter: ByHealth, Want: Fact{Kind: WorkingResource}, Temporary: true,
-					Have: Fact{Kind: BannedUntil, Until: h.BannedUntil, Said: h.BanReason}}
+				have := Fact{Kind: BannedUntil, Until: h.BannedUntil, Said: h.BanReason}
+				if h.PinnedDown {
+					have = Fact{Kind: PinnedDown}
+				}
+				return &Reason{Filter: ByHealth, Want: Fact{Kind: WorkingResource}, Temporary: true, Have: have}
 			}
 		}
 		if t, ok := a.troubles[id]; ok {

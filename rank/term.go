@@ -125,6 +125,7 @@ type History struct {
 	Odd         int
 	BannedUntil time.Time
 	BanReason   string
+	PinnedDown  bool // by the user, who alone ends that: BannedUntil is far away
 	// AtMost is how many jobs may be sent there now: 1 when a ban has just
 	// ended and the resource is on trial; 0: no limit.
 	AtMost int

@@ -151,12 +151,14 @@ func rejectedTable(d *deps, x *broker.Explanation, limit int) error {
 	return tellOfBan(d, x)
 }
 
-// tellOfBan says what lifts the ban of the nearest resource that has one.
+// tellOfBan says what lifts the ban of the nearest resource that has one, or its pin.
 func tellOfBan(d *deps, x *broker.Explanation) error {
 	for _, r := range x.Rejected {
-		if r.Reason.Have.Kind == broker.BannedUntil {
-			err := sayOut(d, "grid health clear %s lifts the ban", r.ID)
-			return err
+		switch r.Reason.Have.Kind {
+		case broker.BannedUntil:
+			return sayOut(d, "grid health clear %s lifts the ban", r.ID)
+		case broker.PinnedDown:
+			return sayOut(d, "grid health unpin %s lets it have jobs again", r.ID)
 		}
 	}
 	return nil

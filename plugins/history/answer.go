@@ -175,7 +175,7 @@ func (k knowledge) ban(h *rank.History, r *glue.Resource, now time.Time) {
 	if up, pinned := k.pins[r.ID]; pinned {
 		h.Proven, h.Odd = up, 0
 		if !up {
-			h.BannedUntil, h.BanReason = now.Add(forever), "pinned down"
+			h.BannedUntil, h.BanReason, h.PinnedDown = now.Add(forever), "pinned down", true
 		}
 		return
 	}
