@@ -152,6 +152,9 @@ func (l *linter) comparison(e *classad.Binary) {
 		}
 		a, known := l.glue.find(name)
 		lit, isLit := side[1].(*classad.Literal)
+		if f, ok := reckoned(side[1]); ok && !isLit && known && isComparison(e.Op) && a.kind != classad.String {
+			l.unit(side[1], a.name, f)
+		}
 		switch {
 		case isComparison(e.Op) && known && a.list:
 			l.warn(e.Pos(), "list-compared", fmt.Sprintf(`write Member("...", other.%s)`, a.name),
@@ -187,6 +190,30 @@ func (l *linter) types(e *classad.Binary, a glueAttr, lit *classad.Literal) {
 	}
 }
 
+// reckoned is the value of an expression that has plain numbers alone, such as 24*60.
+func reckoned(e classad.Expr) (float64, bool) {
+	b, ok := e.(*classad.Binary)
+	if !ok {
+		lit, ok := e.(*classad.Literal)
+		if !ok || lit.Unit != 0 {
+			return 0, false
+		}
+		return lit.Value.Number()
+	}
+	x, known := reckoned(b.X)
+	y, also := reckoned(b.Y)
+	switch {
+	case !known || !also:
+	case b.Op == classad.OpAdd:
+		return x + y, true
+	case b.Op == classad.OpSub:
+		return x - y, true
+	case b.Op == classad.OpMul:
+		return x * y, true
+	}
+	return 0, false
+}
+
 // caseMatters warns of =?= on the one text whose case differs between GLUE 1.3
 // and 2.0.
 func (l *linter) caseMatters(e *classad.Binary, name string, lit *classad.Literal) {
@@ -204,25 +231,26 @@ const (
 )
 
 // unit warns of a number that looks as if it counted in another unit.
-func (l *linter) unit(lit *classad.Literal, name string, f float64) {
+func (l *linter) unit(e classad.Expr, name string, f float64) {
+	lit, isLit := e.(*classad.Literal)
 	switch unit := attrUnit(name); {
-	case lit.Unit != 0 && lit.Unit|0x20 != 'b' && (unit == unitMB || unit == unitGB):
-		l.warn(lit.Pos(), "unit", "write the number without a suffix", "%s counts MB, and %s is %s", name, classad.Unparse(lit), formatNumber(f))
+	case isLit && lit.Unit != 0 && lit.Unit|0x20 != 'b' && (unit == unitMB || unit == unitGB):
+		l.warn(e.Pos(), "unit", "write the number without a suffix", "%s counts MB, and %s is %s", name, classad.Unparse(lit), formatNumber(f))
 	case unit == unitMinutes && f > longMinutes:
-		l.warn(lit.Pos(), "unit", fmt.Sprintf("%s seconds are %s minutes", formatNumber(f), formatNumber(f/60)), "%s counts minutes: %s are %.0f days", name, formatNumber(f), f/1440)
+		l.warn(e.Pos(), "unit", fmt.Sprintf("%s seconds are %s minutes", formatNumber(f), formatNumber(f/60)), "%s counts minutes: %s are %.0f days", name, formatNumber(f), f/1440)
 	case unit == unitSeconds && f > 0 && f < shortSeconds && f == float64(int(f)):
-		l.warn(lit.Pos(), "unit", fmt.Sprintf("%s minutes are %s seconds", formatNumber(f), formatNumber(f*60)), "%s counts seconds: %s are few", name, formatNumber(f))
+		l.warn(e.Pos(), "unit", fmt.Sprintf("%s minutes are %s seconds", formatNumber(f), formatNumber(f*60)), "%s counts seconds: %s are few", name, formatNumber(f))
 	case unit == unitMB:
-		l.memory(lit, name, f)
+		l.memory(e, name, f)
 	}
 }
 
-func (l *linter) memory(lit *classad.Literal, name string, f float64) {
+func (l *linter) memory(e classad.Expr, name string, f float64) {
 	switch {
 	case f > 0 && f < lowMB:
-		l.warn(lit.Pos(), "unit", fmt.Sprintf("%s GB are %s MB", formatNumber(f), formatNumber(f*1024)), "%s counts MB: %s are few", name, formatNumber(f))
+		l.warn(e.Pos(), "unit", fmt.Sprintf("%s GB are %s MB", formatNumber(f), formatNumber(f*1024)), "%s counts MB: %s are few", name, formatNumber(f))
 	case f > highMB:
-		l.warn(lit.Pos(), "unit", fmt.Sprintf("%s kB are %s MB", formatNumber(f), formatNumber(math.Round(f/1024))), "%s counts MB: %s are %.0f TB", name, formatNumber(f), f/(1<<20))
+		l.warn(e.Pos(), "unit", fmt.Sprintf("%s kB are %s MB", formatNumber(f), formatNumber(math.Round(f/1024))), "%s counts MB: %s are %.0f TB", name, formatNumber(f), f/(1<<20))
 	}
 }
 

@@ -11,6 +11,9 @@ import (
 func TestLint(t *testing.T) {
 	for _, c := range []struct{ src, want string }{
 		{`other.GlueCEPolicyMaxWallClockTime >= 720`, ``},
+		{`other.GlueCEPolicyMaxWallClockTime >= 24*60`, ``},
+		{`other.GlueCEPolicyMaxWallClockTime >= 1440*60`, `unit: GlueCEPolicyMaxWallClockTime counts minutes: 86400 are 60 days (86400 seconds are 1440 minutes)`},
+		{`other.GlueHostMainMemoryRAMSize >= 2*1024*1024*1024`, `unit: GlueHostMainMemoryRAMSize counts MB: 2147483648 are 2048 TB (2147483648 kB are 2097152 MB)`},
 		{`other.GlueCEPolicyMaxWallClockTime >= 86400`, `unit: GlueCEPolicyMaxWallClockTime counts minutes: 86400 are 60 days (86400 seconds are 1440 minutes)`},
 		{`other.GLUE2ComputingShareMaxWallTime >= 720`, `unit: GLUE2ComputingShareMaxWallTime counts seconds: 720 are few (720 minutes are 43200 seconds)`},
 		{`other.GlueHostMainMemoryRAMSize >= 16`, `unit: GlueHostMainMemoryRAMSize counts MB: 16 are few (16 GB are 16384 MB)`},
