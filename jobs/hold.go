@@ -77,18 +77,29 @@ func steer(ctx context.Context, c *Controller, os []*Outcome, s steering) error 
 			return err
 		}
 		perJob(os, s.do(h, ctx, handles(os)))
-		asked := well(os)
-		if len(asked) == 0 {
-			return nil
+		said := make([]error, len(os))
+		for i, o := range os {
+			said[i] = o.Err
 		}
-		err := refresh(ctx, c, backend, asked)
-		for _, o := range well(asked) {
-			if s.failed(o.State) {
-				o.Err = fmt.Errorf("job %s is %s%s: %s", o.ID, o.State, because(o.Reason), s.later)
-			}
+		err := refresh(ctx, c, backend, os)
+		for i, o := range os {
+			s.tell(o, said[i])
 		}
 		return err
 	})
+}
+
+// tell gives a job that the back-end has been asked for the error it has now, where the request for it failed as
+// it says, or did not. What a request did whose answer failed is told by the job's state.
+func (s steering) tell(o *Outcome, said error) {
+	switch {
+	case said != nil && (o.Err != nil || s.failed(o.State)):
+		o.Err = said
+	case o.Err != nil:
+		o.Err = fmt.Errorf("job %s was %s, and it is not known how it is now: %w", o.ID, o.State, o.Err)
+	case s.failed(o.State):
+		o.Err = fmt.Errorf("job %s is %s%s: %s", o.ID, o.State, because(o.Reason), s.later)
+	}
 }
 
 // unlessOver is the event for a job that another process has not ended meanwhile.

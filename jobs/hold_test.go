@@ -2,6 +2,7 @@ package jobs_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -16,16 +17,26 @@ type holder struct {
 	held  map[string]bool
 	began bool // jobs begin before a hold arrives
 	kept  bool // an administrator holds them
+	// What Hold and Release give for each job, whether they do nothing, and what happens after them.
+	answer error
+	deaf   bool
+	after  func()
 }
 
 func (h *holder) Hold(_ context.Context, hs []plugins.Handle) []error    { return h.set(hs, !h.began) }
 func (h *holder) Release(_ context.Context, hs []plugins.Handle) []error { return h.set(hs, h.kept) }
 
 func (h *holder) set(hs []plugins.Handle, held bool) []error {
-	for _, j := range hs {
-		h.held[j.ID] = held
+	errs := make([]error, len(hs))
+	for i, j := range hs {
+		if errs[i] = h.answer; !h.deaf {
+			h.held[j.ID] = held
+		}
 	}
-	return make([]error, len(hs))
+	if h.after != nil {
+		h.after()
+	}
+	return errs
 }
 
 // waitingJob is a job that waits at a back-end that can hold it.
@@ -82,6 +93,27 @@ func TestHoldAndRelease(t *testing.T) {
 	if got := actions(t, b, o.ID); !strings.Contains(got, "hold held") || !strings.Contains(got, "release queued") {
 		t.Error(got)
 	}
+}
+
+// What fails on the way tells nothing of what was done: the job's state does, where it can be
+// asked for, and where it cannot be, no old one passes for it.
+func TestHoldThatFails(t *testing.T) {
+	b, h, o := waitingJob(t)
+	h.answer = &plugins.Error{Kind: plugins.Uncertain, Op: "hold", Endpoint: "a", Err: context.DeadlineExceeded}
+	steer(t, jobs.Hold, b, o, plugins.Held, "")
+	steer(t, jobs.Release, b, o, plugins.Queued, "")
+	h.deaf = true
+	steer(t, jobs.Hold, b, o, plugins.Queued, "deadline exceeded")
+	h.answer, h.deaf = nil, false
+	states := h.status
+	h.after = func() { // it dies behind the answer
+		h.status = func(plugins.Handle) plugins.Status {
+			return plugins.Status{Err: &plugins.Error{Kind: plugins.Unavailable, Op: "status", Endpoint: "a", Err: errors.New("connection refused")}}
+		}
+	}
+	steer(t, jobs.Hold, b, o, plugins.Queued, "not known how it is now: ")
+	h.after, h.status = nil, states
+	steer(t, jobs.Hold, b, o, plugins.Held, "")
 }
 
 // A job that was not sent, and one at a back-end that holds none, are told as that.
