@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -114,7 +115,7 @@ func rootCmd(d *deps) *cobra.Command {
 		if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 			return unknownFlag(cmd, unknown)
 		}
-		return misused(cmd, err, "")
+		return misused(cmd, wantedValue(err), "")
 	})
 	f := root.PersistentFlags()
 	root.Flags().BoolVar(&d.version, "version", false, "print the version")
@@ -135,6 +136,20 @@ func rootCmd(d *deps) *cobra.Command {
 // misused is a mistake on the command line of a verb.
 func misused(cmd *cobra.Command, err error, hint string) error {
 	return usageError(fmt.Errorf("%s: %w%s\n  see: %s --help", cmd.CommandPath(), err, hint, cmd.CommandPath()))
+}
+
+// wantedValue says of a value that is no number, and the like, what the flag wants, where
+// the parser of flags passes on the words of a function of its own.
+func wantedValue(err error) error {
+	bad, ok := errors.AsType[*pflag.InvalidValueError](err)
+	if _, parsed := errors.AsType[*strconv.NumError](err); !ok || !parsed {
+		return err
+	}
+	want, found := map[string]string{"float64": "a number", "bool": "true or false", "uint64": "a whole number from 0"}[bad.GetFlag().Value.Type()]
+	if !found {
+		want = "a whole number"
+	}
+	return fmt.Errorf("%q for --%s: want %s", bad.GetValue(), bad.GetFlag().Name, want)
 }
 
 // unknownFlag refuses a flag, and says which it may have been meant for.

@@ -44,7 +44,12 @@ manager serve                                                   | --name "": wan
 manager run -- true                                             | --via "": want https://HOST:PORT
 match --limit -1 job.jdl                                        | --limit -1: say a number of resources
 refresh --jdl job.jdl                                           | name jobs by id
-run --cpus -1 -- true                                           | --cpus -1, --gpu 0: say how many
+run --cpus -1 -- true                                           | --cpus -1: say how many
+run --gpu -2 -- true                                            | --gpu -2: say how many
+list --limit x                                                  | "x" for --limit: want a whole number
+agent run --speed fast                                          | "fast" for --speed: want a number
+match --seed -1 job.jdl                                         | "-1" for --seed: want a whole number from 0
+list --json=perhaps                                             | "perhaps" for --json: want true or false
 run --mem lots -- true                                          | --mem lots: say a size, such as 2GB
 run --time later -- true                                        | --time later: say a length, such as 90m
 sim cache --seeds 0                                             | --seeds 0: want a number from 1

@@ -96,8 +96,11 @@ Exit codes are the command's own; 125 says that there was no job to get one from
 
 // sensible tells whether the flags say amounts; what else is wrong the description tells.
 func (f *runOptions) sensible() error {
-	if f.cpus < 0 || f.gpus < 0 {
-		return fmt.Errorf("--cpus %d, --gpu %d: say how many", f.cpus, f.gpus)
+	if f.cpus < 0 {
+		return fmt.Errorf("--cpus %d: say how many", f.cpus)
+	}
+	if f.gpus < 0 {
+		return fmt.Errorf("--gpu %d: say how many", f.gpus)
 	}
 	for _, size := range []struct{ flag, text string }{{"--mem", f.memory}, {"--disk", f.disk}} {
 		if _, ok := jdl.ParseSize(size.text); !ok && size.text != "" {
