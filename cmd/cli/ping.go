@@ -21,10 +21,11 @@ type pong struct {
 	Versions  []string `json:"versions,omitempty"`
 	Identity  string   `json:"identity,omitempty"` // as whom we present ourselves
 	LetIn     bool     `json:"let_in"`
-	Rights    []string `json:"rights,omitempty"`  // what we may do there that not everybody may
-	Leads     bool     `json:"leads,omitempty"`   // of several replicas the one that plans
-	Hinders   []string `json:"hinders,omitempty"` // what would keep all jobs of ours there from being begun
-	Said      string   `json:"said,omitempty"`    // the service's words when it does not
+	Told      *int     `json:"resources,omitempty"` // how many resources an information system told of
+	Rights    []string `json:"rights,omitempty"`    // what we may do there that not everybody may
+	Leads     bool     `json:"leads,omitempty"`     // of several replicas the one that plans
+	Hinders   []string `json:"hinders,omitempty"`   // what would keep all jobs of ours there from being begun
+	Said      string   `json:"said,omitempty"`      // the service's words when it does not
 	Seconds   float64  `json:"latency_seconds,omitempty"`
 	Ahead     float64  `json:"clock_ahead_seconds,omitempty"` // this machine's clock of the service's, negative: behind; none: they agree within 30 s, or it is not known
 	Error     string   `json:"error,omitempty"`
@@ -44,7 +45,8 @@ for which clusters you speak, whether this replica leads, and what would keep yo
 from being begun: a budget that is spent, no open cluster whose owner lets you in, a proxy
 that ends within the hour, a clock that is wrong, a full disk, a database that does not answer,
 no replica that leads. A tree of managers is asked by
-tree://HOST:PORT.
+tree://HOST:PORT. An information system (ldap:, archery:, a file) is asked all that
+grid resources would ask it, and how many resources it told of is shown.
 
 The exit code is 0 when all are up and let you in, 4 when one is up and does not
 let you in, 1 when one is down; 7 when a scheduler is up, lets you in and would
@@ -52,7 +54,8 @@ begin none of your jobs now.`,
 		Example: `  grid ping https://ce.example.org/arex
   grid ping --json https://ce1.example.org/arex https://ce2.example.org/arex
   grid ping https://scheduler.example.org:6120
-  grid ping tree://ce.example.org:7701`,
+  grid ping tree://ce.example.org:7701
+  grid ping ldap://bdii.example.org:2170/o=glue`,
 		Args: usageArgs(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, urls []string) error {
 			ctx, stop := context.WithTimeout(cmd.Context(), timeout)
@@ -86,7 +89,7 @@ func runPing(ctx context.Context, d *deps, urls []string) ([]pong, error) {
 	pongs := make([]pong, len(urls))
 	var wg sync.WaitGroup
 	for i, url := range urls {
-		wg.Go(func() { pongs[i] = pingAny(ctx, d, backs, url) })
+		wg.Go(func() { pongs[i] = pingAny(ctx, d, c, backs, url) })
 	}
 	wg.Wait()
 	return pongs, nil
@@ -106,8 +109,12 @@ func replicas(urls []string) (list []string) {
 
 // pingAny asks what a URL names, and where that is not there, or no such kind is
 // known, the scheduler that has this URL.
-func pingAny(ctx context.Context, d *deps, reg *plugins.Registry, url string) pong {
-	p, as := pingOne(ctx, d, reg, url), asScheduler(url)
+func pingAny(ctx context.Context, d *deps, c config, reg *plugins.Registry, url string) pong {
+	as := asScheduler(url)
+	if _, known := reg.ForURL(as); !known {
+		return pingSource(ctx, d, c, reg, url)
+	}
+	p := pingOne(ctx, d, reg, url)
 	if p.Up || as == url {
 		return p
 	}
@@ -117,6 +124,24 @@ func pingAny(ctx context.Context, d *deps, reg *plugins.Registry, url string) po
 	}
 	q.URL = url
 	return q
+}
+
+// pingSource asks an information system, which lets everybody in.
+func pingSource(ctx context.Context, d *deps, c config, reg *plugins.Registry, url string) pong {
+	found, err := discover(ctx, d, c, reg, discovery{info: []string{url}, noCache: true, maxAge: 0})
+	if err != nil {
+		err = usageError(fmt.Errorf("%s: no such kind of service; known are %s, and the sources of grid resources --info", url, urlForms(d)))
+		return pong{URL: url, Error: err.Error(), err: err}
+	}
+	o := found.Outcomes[0]
+	if o.Err != nil && o.Resources == 0 {
+		return pong{URL: url, Error: o.Err.Error(), err: o.Err}
+	}
+	p := pong{URL: url, Up: true, Interface: "information system", LetIn: true, Told: &o.Resources, Seconds: o.Took.Seconds()}
+	if o.Err != nil {
+		p.Said = o.Err.Error()
+	}
+	return p
 }
 
 func pingOne(ctx context.Context, d *deps, reg *plugins.Registry, url string) pong {
@@ -163,7 +188,11 @@ func printPongs(d *deps, pongs []pong) error {
 func printPong(d *deps, p pong) {
 	out := d.env.Out
 	if !p.Up {
-		say(d, out, "%s\n  down: %s\n", p.URL, passage(p.Error))
+		state := "down"
+		if exitCode(context.Background(), p.err) == exitUsage {
+			state = "not asked"
+		}
+		say(d, out, "%s\n  %s: %s\n", p.URL, state, passage(p.Error))
 		return
 	}
 	speaks := strings.Join(append([]string{p.Interface}, p.Versions...), " ")
@@ -175,6 +204,13 @@ func printPong(d *deps, p pong) {
 	if p.Ahead != 0 {
 		way := map[bool]string{true: "ahead of", false: "behind"}[p.Ahead > 0]
 		say(d, out, "  this machine's clock is %s %s the service's\n", credential.Span(time.Duration(p.Ahead)*time.Second), way)
+	}
+	if p.Told != nil {
+		say(d, out, "  told of %s\n", count(*p.Told, "resource"))
+		if p.Said != "" {
+			say(d, out, "  not all was told: %s\n", passage(p.Said))
+		}
+		return
 	}
 	who := ""
 	if p.Identity != "" {
