@@ -13,8 +13,8 @@ func holdCmd(d *deps) *cobra.Command {
 		Use:   "hold ID...",
 		Short: "Keep jobs that wait from being started, until they are released",
 		Long: `Hold keeps jobs in the queues that they wait in: nothing starts them before
-grid release. Slurm, HTCondor and this machine can; ARC computing elements and the
-central scheduler cannot. A job that has begun runs on, and is an error.
+grid release. Slurm, HTCondor, this machine and the central scheduler can; ARC
+computing elements cannot. A job that has begun runs on, and is an error.
 
 ` + selectionHelp,
 		Example: `  grid hold 1m7y8

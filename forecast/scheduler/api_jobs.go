@@ -82,7 +82,11 @@ type View struct {
 
 func view(j *Job, whole bool) View {
 	v := View{Job: *j, Plugins: j.State.Plugins(), Seq: j.Seq}
-	if j.Held && j.State == Waiting {
+	switch {
+	case j.State != Waiting:
+	case j.OnHold:
+		v.Plugins, v.Reason = plugins.Held, heldByOwner
+	case j.Held:
 		v.Plugins, v.Reason = plugins.Held, j.Blocked
 	}
 	if whole {
@@ -233,7 +237,23 @@ type outcomesOut struct {
 	}
 }
 
-func (a *API) cancel(ctx context.Context, in *idsIn) (*outcomesOut, error) {
+// orders are what is to be done to several jobs.
+type orders struct{ *API }
+
+func (a orders) cancel(ctx context.Context, in *idsIn) (*outcomesOut, error) {
+	return a.each(ctx, in, a.S.Cancel)
+}
+
+func (a orders) hold(ctx context.Context, in *idsIn) (*outcomesOut, error) {
+	return a.each(ctx, in, func(ctx context.Context, p Person, id string) error { return setHold(ctx, a.S, p, id, true) })
+}
+
+func (a orders) release(ctx context.Context, in *idsIn) (*outcomesOut, error) {
+	return a.each(ctx, in, func(ctx context.Context, p Person, id string) error { return setHold(ctx, a.S, p, id, false) })
+}
+
+// each has it done to each of them.
+func (a orders) each(ctx context.Context, in *idsIn, do func(context.Context, Person, string) error) (*outcomesOut, error) {
 	p, err := person(ctx)
 	if err != nil {
 		return nil, err
@@ -241,7 +261,7 @@ func (a *API) cancel(ctx context.Context, in *idsIn) (*outcomesOut, error) {
 	out := &outcomesOut{}
 	for _, id := range in.Body.IDs {
 		o := Outcome{ID: id}
-		err := a.S.Cancel(ctx, p, id)
+		err := do(ctx, p, id)
 		if errors.Is(err, ErrNoJob) {
 			o.Error = err.Error()
 		} else if err != nil {

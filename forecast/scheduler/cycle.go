@@ -321,11 +321,15 @@ func (w *work) unbook(j *Job, why string, leave time.Duration) {
 	p := j.Booking
 	w.ledger = append(w.ledger, deal(w.now.Unix(), "refund/"+p.Key, fees, purse(j.Owner), j.Charged, j.ID, why)...)
 	w.closed = append(w.closed, closedRow{p.Key, "missed", w.now.Unix(), j.ID})
+	if j.OnHold { // no slot was missed
+		leave = 0
+	} else {
+		j.Misses++
+	}
 	if leave > 0 {
 		avoid(w, j, p.Cluster, leave)
 	}
 	j.State, j.Booking, j.Charged, j.Reason, j.Native, j.Withdraw = Waiting, nil, 0, why, "", false
-	j.Misses++
 	w.change(j)
 	w.say(j, p.Cluster, "replan", "%s", why)
 	if j.Cancel {
@@ -379,7 +383,7 @@ func (w news) handle(ctx context.Context, m *message) error {
 		}
 		return w.remove(ctx, id)
 	case kindRefresh:
-		return w.refresh(m)
+		return w.refresh(ctx, m)
 	case kindSlots:
 		return w.slots(ctx, m)
 	case kindSeen:

@@ -50,24 +50,32 @@ const byOwner = "cancelled by its owner"
 // and its fee given back. Where a launch is under way, or was tried, that finds
 // out what is at the site first; it is due now.
 func (w news) cancelBooked(ctx context.Context, j *Job) error {
+	unsent, err := w.unsend(ctx, j, "cancelled")
+	if unsent {
+		w.final(j, Cancelled, byOwner)
+	}
+	return err
+}
+
+// unsend takes its booking from a job that nobody has begun to send; false: somebody may have.
+func (w news) unsend(ctx context.Context, j *Job, why string) (bool, error) {
 	key := string(launch) + "/" + j.request()
 	doubt, err := w.h.reign.doubtful(ctx, j)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if !doubt {
 		dropped, err := w.h.actions.drop(ctx, j.ID, key)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if dropped {
-			w.release(j, 0, "cancelled")
+			w.release(j, 0, why)
 			j.Booking = nil
-			w.final(j, Cancelled, byOwner)
-			return nil
+			return true, nil
 		}
 	}
-	return w.h.actions.hurry(ctx, j.ID, key, w.now.Unix())
+	return false, w.h.actions.hurry(ctx, j.ID, key, w.now.Unix())
 }
 
 // remove forgets a job that has ended, its files and all, as soon as its site has.
@@ -90,12 +98,15 @@ func (w news) remove(ctx context.Context, id string) error {
 
 // refresh gives a waiting job another description or priority. One that is
 // booked already keeps what it has.
-func (w news) refresh(m *message) error {
+func (w news) refresh(ctx context.Context, m *message) error {
 	r, err := said[refreshed](m)
 	if err != nil {
 		return err
 	}
 	j := w.mem.jobs.job(r.Job)
+	if r.Hold != nil {
+		return w.hold(ctx, j, r)
+	}
 	if j == nil || j.State != Waiting {
 		w.log = append(w.log, Entry{At: millis(w.now), Job: r.Job, Who: r.Who, Event: "refresh refused", Said: "the job does not wait any more"})
 		return nil
@@ -284,6 +295,8 @@ func (w *work) launched(j *Job, r result) {
 		w.say(j, c.name, "sent", "accepted as %s", r.Handle.ID)
 		if j.Cancel {
 			w.do(j, end, w.now.Unix())
+		} else if j.OnHold {
+			w.takeBack(j)
 		}
 		return
 	}
@@ -311,7 +324,9 @@ func (w *work) withdrawn(j *Job, r result) {
 	}
 	if r.Status.Started == 0 && (r.Status.State == plugins.Cancelled || r.Status.State == plugins.Lost) {
 		why, avoid := "it did not start in its slot", avoidBusy
-		if j.Booking.Turn {
+		if j.OnHold {
+			why = heldByOwner
+		} else if j.Booking.Turn {
 			why, avoid = "taken out of the queue: there is a better place", time.Duration(0)
 		}
 		w.unbook(j, why, avoid)
@@ -358,6 +373,7 @@ func (w *work) seen(v seen) {
 		return
 	}
 	if preempted(v) && !j.Cancel && j.Tries < maxTries {
+		j.OnHold = false // it was too late for that
 		w.unbook(j, "it gave way to a local job", avoidBusy)
 		return
 	}

@@ -185,7 +185,7 @@ func (in *inputs) judged(m *memory, all []*inLine) []*inLine {
 	now, spent := in.rules.Epoch.Unix(), map[string]time.Duration{}
 	list, authorized := slices.Grow(m.paper.judged[:0], len(all)), m.authorized()
 	for _, e := range all {
-		if e.cancelled || authorized && m.expired(e.Job, now) != nil {
+		if e.stands || authorized && m.expired(e.Job, now) != nil {
 			continue
 		}
 		if !m.knows(e, now) {

@@ -83,6 +83,7 @@ type Job struct {
 	Node     string `json:"node,omitempty"`
 	Ending   State  `json:"ending,omitempty"` // of a collecting job: what it will be
 	Cancel   bool   `json:"cancel,omitempty"` // its owner wants it to end
+	OnHold   bool   `json:"on_hold,omitempty" doc:"its owner holds it: it is not planned until he releases it"`
 
 	Submitted int64          `json:"submitted"`
 	Sent      int64          `json:"sent,omitempty"`

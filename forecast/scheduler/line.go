@@ -39,11 +39,11 @@ type inLine struct {
 	judged int
 	until  int64
 	// planned is what planning is told of the job itself, and owner whose it is: what is looked at in every cycle lies together.
-	planned   plan.Job
-	owner     *owner
-	lapses    bool // it counts among those of its line
-	cancelled bool
-	slow      bool // it takes longer to be brought to some clusters
+	planned plan.Job
+	owner   *owner
+	lapses  bool // it counts among those of its line
+	stands  bool // it is not planned: its owner has cancelled it, or holds it
+	slow    bool // it takes longer to be brought to some clusters
 }
 
 // owner is whose jobs are in a line, and his number among the users of the plan for which it was last wanted.
@@ -144,7 +144,7 @@ func (l *line) settle() {
 func (l *line) restate(e *inLine, to part) {
 	j := e.Job
 	e.planned = plan.Job{Seq: j.Seq, Priority: float32(j.Priority), Wall: j.Wall, Procs: j.Procs, Nodes: j.Nodes, Memory: j.Memory, Bypassed: j.Bypassed}
-	e.cancelled, e.slow = j.Cancel, len(j.Leads) > 0
+	e.stands, e.slow = j.Cancel || j.OnHold, len(j.Leads) > 0
 	if e.owner == nil {
 		if e.owner = l.owners[j.Owner]; e.owner == nil {
 			e.owner = &owner{name: j.Owner}

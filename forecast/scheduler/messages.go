@@ -47,12 +47,14 @@ func said[T any](m *message) (v T, err error) {
 	return v, json.Unmarshal(text, &v)
 }
 
-// refreshed is a new description or priority of a waiting job.
+// refreshed is a new description or priority of a waiting job, or its hold or release: a program of the version
+// before takes that for a change of nothing.
 type refreshed struct {
 	Job      string   `json:"job"`
 	Who      string   `json:"who"`
 	JDL      string   `json:"jdl,omitempty"`
 	Priority *float64 `json:"priority,omitempty"`
+	Hold     *bool    `json:"hold,omitempty"`
 }
 
 type drained struct {

@@ -264,6 +264,8 @@ func waitling(j *Job, now int64) Waitling {
 	switch {
 	case j.State == Running:
 		w.Where = fmt.Sprintf("runs on %s since %s", j.Booking.Cluster, clock(j.Started))
+	case j.OnHold && j.State == Waiting:
+		w.Where = "not yet: " + heldByOwner
 	case j.State == Collecting:
 		w.Where = fmt.Sprintf("has ended on %s; its output is being brought", j.Booking.Cluster)
 	case j.Booking != nil && j.Booking.Turn:

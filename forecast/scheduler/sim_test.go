@@ -140,8 +140,12 @@ func simulate(t *testing.T, dsn string, seed uint64, fault float64, hours int) *
 			}
 			w.survives(func() error { return w.s.Cancel(t.Context(), Person{Subject: list[0].Owner}, id) })
 		}
+		w.holdSome(jobs)
 		w.step(30)
 		w.check()
+	}
+	for _, id := range jobs {
+		w.steer(id, false)
 	}
 	t.Logf("the longest wait for a first slot: %d s; %d times put into a queue", w.longest, w.turns)
 	w.fault = 0

@@ -30,6 +30,10 @@ type Reasons struct {
 func (s *Scheduler) Why(ctx context.Context, j *Job) (Reasons, error) {
 	r := Reasons{State: j.State, Booking: j.Booking, Outlook: j.Outlook}
 	now := s.now()
+	if j.OnHold && j.State == Waiting {
+		r.Text = []string{heldByOwner}
+		return r, nil
+	}
 	if j.State != Waiting && !j.awaits() {
 		var err error
 		r.Text, err = placedWords(ctx, s.store, j, now)

@@ -48,6 +48,8 @@ func (j *Job) whereabouts(now int64) string {
 		slot = fmt.Sprintf("its slot there began at %s, %s ago", clock(p.From), short(time.Duration(late)*time.Second))
 	}
 	switch {
+	case j.OnHold && (j.State == Booked || j.State == Sent):
+		return fmt.Sprintf("its owner holds it: it is being taken back from %s, unless it has begun there", p.Cluster)
 	case j.Withdraw && j.State == Sent:
 		return fmt.Sprintf("it is being taken back from %s, where it did not begin: %s", p.Cluster, slot)
 	case j.State == Booked:

@@ -34,9 +34,10 @@ type world struct {
 	fault float64 // chance of each fault
 	broke map[string]int
 
-	longest int64 // seconds that a job waited for its first slot
-	turns   int   // bookings that were seen in sites' queues
-	beats   int   // that told sites nothing new
+	longest int64           // seconds that a job waited for its first slot
+	turns   int             // bookings that were seen in sites' queues
+	beats   int             // that told sites nothing new
+	onHold  map[string]bool // jobs that were ever held
 }
 
 // patience is how long, in seconds, any job may wait for its first slot while others
@@ -124,7 +125,7 @@ var simEpoch = time.Unix(1_800_000_000, 0).UTC()
 
 func newWorld(t *testing.T, dsn string, seed uint64, fault float64, sites ...int) *world {
 	t.Helper()
-	w := &world{t: t, r: rand.New(rand.NewPCG(seed, 11)), from: simEpoch, now: simEpoch, sites: map[string]*simSite{}, fault: fault}
+	w := &world{t: t, r: rand.New(rand.NewPCG(seed, 11)), from: simEpoch, now: simEpoch, sites: map[string]*simSite{}, fault: fault, onHold: map[string]bool{}}
 	w.conf = Config{Name: "sim", Cycle: 30 * time.Second, Budget: 1e6, MaxBypass: 20, KeepAtSites: time.Hour, Spool: t.TempDir(), Clusters: map[string]ClusterConfig{}}
 	for i, n := range sites {
 		name := fmt.Sprint("c", i)
@@ -541,10 +542,11 @@ func (w *world) check() {
 				w.t.Fatalf("job %s is booked at %s by a schedule made %d s ago and good for %d s", j.ID, c.name, now-c.made, c.ttl)
 			}
 		}
-		if wait := now - j.Submitted; j.Tries == 0 && wait > patience {
+		w.checkHeld(j)
+		if wait := now - j.Submitted; j.Tries == 0 && wait > patience && !w.onHold[j.ID] {
 			w.t.Fatalf("job %s of %d processors and priority %g has waited for %d s and never had a slot; %d went before it", j.ID, j.Procs, j.Priority, wait, j.Bypassed)
 		}
-		if j.Tries == 0 {
+		if j.Tries == 0 && !w.onHold[j.ID] {
 			w.longest = max(w.longest, now-j.Submitted)
 		}
 		if j.Booking == nil || j.State != Booked && j.State != Sent {

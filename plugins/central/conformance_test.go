@@ -139,7 +139,8 @@ func conforms(t *testing.T, s *service) {
 		Submitter: s.as("alice"),
 		Endpoint:  glue.Endpoint{URL: s.url, Interface: central.Interface},
 		Stray:     plugins.Handle{Interface: central.Interface, Endpoint: s.url, ID: "s0000000000aaaaaaaaaa"},
-		Hidden:    true, // a scheduler has the files of jobs that have ended
+		Hidden:    true,                                                   // a scheduler has the files of jobs that have ended
+		Waits:     func(r *plugins.Request) { r.Job.Demand.Slots = 1000 }, // more than its site has
 		Dead:      glue.Endpoint{URL: dead, Interface: central.Interface},
 	})
 }

@@ -242,6 +242,9 @@ var errBusy = errors.New("too many requests")
 // errGone is the cause where the scheduler has nothing of that name.
 var errGone = errors.New("not there")
 
+// errUnknown is the cause where the scheduler does not know a request.
+var errUnknown = errors.New("not known")
+
 // verdict reads a status code.
 func (c *client) verdict(op string, resp *http.Response, text []byte) error {
 	if resp.StatusCode/100 == 2 {
@@ -263,6 +266,8 @@ func (c *client) verdict(op string, resp *http.Response, text []byte) error {
 	switch resp.StatusCode {
 	case http.StatusNotFound, http.StatusGone:
 		e.Err = errGone
+	case http.StatusMethodNotAllowed: // it is of a version that does not know the request
+		e.Err = errUnknown
 	case http.StatusUnauthorized:
 		e.Kind = plugins.Credential
 		c.clock.blame(e)
@@ -323,7 +328,7 @@ func (c *client) insist(ctx context.Context, until time.Time, op, method, path s
 // twice tells what may be asked for twice: jobs are known by their keys, who has
 // ended does not end again, and a question changes nothing.
 func twice(op string) bool {
-	return op == "submit" || op == "cancel" || op == "status" || op == "find" || op == "renew"
+	return op == "submit" || op == "cancel" || op == "hold" || op == "release" || op == "status" || op == "find" || op == "renew"
 }
 
 // waited tells whether a time has gone by in which nobody has given up.

@@ -37,6 +37,7 @@ type view struct {
 	Started   int64         `json:"started"`
 	Ended     int64         `json:"ended"`
 	Output    []string      `json:"output"`
+	OnHold    bool          `json:"on_hold"`
 	Booking   *place        `json:"booking"`
 	Outlook   *place        `json:"outlook"`
 }
@@ -215,19 +216,24 @@ func (c *client) someViews(ctx context.Context, hs []plugins.Handle, places []in
 
 // Cancel implements plugins.Submitter.
 func (b *Backend) Cancel(ctx context.Context, hs []plugins.Handle) []error {
+	return b.order(ctx, hs, "cancel")
+}
+
+// order has something done to jobs. That one has ended or is not known is no error.
+func (b *Backend) order(ctx context.Context, hs []plugins.Handle, what string) []error {
 	errs := make([]error, len(hs))
 	b.each(ctx, hs, func(c *client, err error, places []int) {
 		var ids []string
 		for _, i := range places {
 			if err == nil {
-				errs[i] = c.notOurs("cancel", hs[i])
+				errs[i] = c.notOurs(what, hs[i])
 			}
 			if errs[i] == nil {
 				ids = append(ids, hs[i].ID)
 			}
 		}
-		if err == nil && len(ids) > 0 { // ending one that has ended or is not known is no error
-			err = c.insist(ctx, time.Now().Add(patience), "cancel", "POST", "/v1/jobs/cancel", map[string]any{"ids": ids}, nil)
+		if err == nil && len(ids) > 0 {
+			err = c.insist(ctx, time.Now().Add(patience), what, "POST", "/v1/jobs/"+what, map[string]any{"ids": ids}, nil)
 		}
 		for _, i := range places {
 			errs[i] = cmp.Or(errs[i], err)
