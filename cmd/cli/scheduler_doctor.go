@@ -43,7 +43,11 @@ func runSchedulerDoctor(ctx context.Context, d *deps, file string) error {
 		return l.end("scheduler.doctor")
 	}
 	say(true, "database %s, schema of this program", scheduler.Redacted(c.Database))
-	if err := checkKey(ctx, c, store); err != nil {
+	if frozen, err := scheduler.ReadOnly(ctx, store); err != nil {
+		say(false, "database: %v", err)
+	} else if frozen {
+		say(false, "the database is read-only: it is a standby, or default_transaction_read_only is on")
+	} else if err := checkKey(ctx, c, store); err != nil {
 		say(false, "key: %v", err)
 	}
 	if err := store.Room(); err != nil {

@@ -312,7 +312,16 @@ func (a *API) problem(err error) error {
 	if diskFull(err) {
 		return huma.Error503ServiceUnavailable("the scheduler's disk is full; nothing was changed; try again when its operator has made room")
 	}
+	if takesNothing(err) {
+		return huma.Error503ServiceUnavailable("the scheduler's database is read-only; nothing was changed; try again when its operator has made it writable")
+	}
 	return huma.Error503ServiceUnavailable("the database does not answer; nothing was changed; try again")
+}
+
+// takesNothing tells whether PostgreSQL says that it is read-only: it is a standby, or was told to be.
+func takesNothing(err error) bool {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && e.Code == "25006"
 }
 
 // diskFull tells whether a database says that there is no room for what it is to write:

@@ -39,7 +39,7 @@ func TestWrongClock(t *testing.T) {
 		off.Store(int64(by))
 		until("it leads on", func() bool { return !f.s.Leads() })
 		before := epoch()
-		if err := f.s.term(ctx); err == nil || !strings.Contains(err.Error(), "1m0s") || epoch() != before {
+		if err := f.s.term(ctx, false); err == nil || !strings.Contains(err.Error(), "1m0s") || epoch() != before {
 			t.Errorf("%v off, it leads again: %v", by, err)
 		}
 		got := f.asked(t.Context(), "alice", http.MethodPost, "/v1/jobs", []byte(`{"jobs": [{"key": "k", "jdl": "[ Executable = \"/bin/true\"; ]"}]}`))

@@ -32,6 +32,9 @@ func troubled(ctx context.Context, s *Scheduler) (list []string, err error) {
 	if isFull(s.store) {
 		list = append(list, "the scheduler's disk is full, or was a moment ago: nothing is taken, booked or sent until its operator has made room; what runs goes on")
 	}
+	if frozen, err := ReadOnly(ctx, s.store); err != nil || frozen {
+		return append(list, "the scheduler's database is read-only: nothing is taken, booked or sent until its operator has made it writable; what runs goes on"), err
+	}
 	none, err := leaderless(ctx, s)
 	if err == nil && none {
 		list = append(list, "no replica leads: jobs are taken, and are booked and sent when one does; what runs goes on")

@@ -181,3 +181,30 @@ func TestHeldTooLate(t *testing.T) {
 		t.Errorf("the held one is %s", j.State)
 	}
 }
+
+// One that begins before it can be taken back runs on; where it gives way to a local job after that it is planned again, as its
+// owner was told that it was not held.
+func TestHeldAsItBegins(t *testing.T) {
+	w := newWorld(t, sqliteDSN(t), 3, 0, 6)
+	c0 := w.sites["c0"]
+	w.step(30)
+	id := w.submit("alice", "k", 3600)
+	for w.job(id).State != Sent {
+		w.step(1)
+	}
+	first := id + "-1"
+	c0.guests[first].begin = 0
+	c0.tryStart(first, w.now.Unix())
+	if j := w.steered(id, true, 2); j.State != Running || c0.guests[first].state != plugins.Running {
+		t.Fatalf("it is %s, and %s at its site", j.State, c0.guests[first].state)
+	}
+	c0.free(c0.guests[first], w.now.Unix())
+	c0.live[id]--
+	c0.guests[first].state, c0.guests[first].native, c0.guests[first].ended = plugins.Cancelled, "PREEMPTED", w.now.Unix()
+	for range 200 {
+		w.step(30)
+	}
+	if j := w.job(id); j.State != Done || c0.runs[id] != 1 {
+		t.Errorf("it is %s, on hold %v, after %d runs", j.State, j.OnHold, c0.runs[id])
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -28,7 +29,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	g.Go(func() error {
 		said := seldom{}
 		for ctx.Err() == nil {
-			if err := s.term(ctx); err != nil && ctx.Err() == nil {
+			if err := s.term(ctx, len(said) > 0); err != nil && ctx.Err() == nil {
 				if said.is(err, s.now()) {
 					s.log.Warn("not leading", "error", err)
 				}
@@ -76,8 +77,8 @@ func (t *troubles) is(err error, now time.Time) bool {
 	return t.last.is(err, now)
 }
 
-// term waits for this replica's turn to lead and leads.
-func (s *Scheduler) term(ctx context.Context) error {
+// term waits for this replica's turn to lead and leads. Where it was told why it does not, it is told that it does again.
+func (s *Scheduler) term(ctx context.Context, again bool) error {
 	if err := s.clock.fault(); err != nil {
 		return err
 	}
@@ -86,7 +87,11 @@ func (s *Scheduler) term(ctx context.Context) error {
 		return err
 	}
 	defer l.Resign()
-	s.log.Info("leading", "epoch", l.Epoch)
+	level := slog.LevelInfo
+	if again {
+		level = slog.LevelWarn
+	}
+	s.log.Log(ctx, level, "leading", "epoch", l.Epoch)
 	s.setLead(l.Epoch)
 	defer s.setLead(0)
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -153,6 +153,16 @@ func Connections(ctx context.Context, s *Store) (allowed, wanted int, err error)
 	return allowed, connections + 1, err
 }
 
+// ReadOnly tells whether a PostgreSQL takes nothing: it is a standby, or was told so.
+func ReadOnly(ctx context.Context, s *Store) (is bool, err error) {
+	if s.Embedded() {
+		return false, nil
+	}
+	var said string
+	err = s.db.QueryRowContext(ctx, "show transaction_read_only").Scan(&said)
+	return said == "on", err
+}
+
 // Room tries whether an embedded database has room to grow. Of a PostgreSQL nothing is known.
 func (s *Store) Room() error {
 	if path, ok := strings.CutPrefix(s.dsn, "sqlite:"); ok {

@@ -1,0 +1,87 @@
+package scheduler
+
+import (
+	"database/sql"
+	"log/slog"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A database that takes nothing, as a standby does, is told as such to who submits and to who pings, and doctor finds
+// it; nobody leads. When it takes something again a replica leads, and the log says so where it said that none does.
+func TestReadOnlyDatabase(t *testing.T) {
+	dsn := postgresDSN(t)
+	f := newFrontOn(t, dsn, nil)
+	var log strings.Builder
+	var mu sync.Mutex
+	f.s.log = slog.New(slog.NewTextHandler(writerFunc(func(p []byte) (int, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		return log.Write(p)
+	}), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	logged := func(text string) {
+		t.Helper()
+		for range 200 {
+			mu.Lock()
+			has := strings.Contains(log.String(), text)
+			mu.Unlock()
+			if has {
+				return
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		t.Fatalf("the log has no %q: %s", text, log.String())
+	}
+	db, err := sql.Open("pgx", dsn+"&default_transaction_read_only=off")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	u, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := func(value string) {
+		t.Helper()
+		for _, q := range []string{"alter database " + strings.TrimPrefix(u.Path, "/") + " set default_transaction_read_only = " + value,
+			"select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and datname = current_database()"} {
+			if _, err := db.Exec(q); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	db.SetMaxOpenConns(1) // which is not ended
+	readOnly := func(want bool) {
+		t.Helper()
+		var is bool
+		for range connections { // those that were ended are told of once
+			if is, err = ReadOnly(t.Context(), f.store); err == nil {
+				break
+			}
+		}
+		if err != nil || is != want {
+			t.Errorf("it is read-only: %v, %v", is, err)
+		}
+	}
+	set("on")
+	readOnly(true)
+	var out struct{ Detail string }
+	body := map[string]any{"jobs": []Submission{{Key: "k", JDL: `[ Executable = "/bin/true"; ]`}}}
+	if code := f.ask(f.client(nil), "alice", "POST", "/v1/jobs", body, &out); code != 503 || !strings.Contains(out.Detail, "read-only; nothing was changed") {
+		t.Errorf("who submits is told %d %q", code, out.Detail)
+	}
+	var pong Pong
+	f.ask(f.client(nil), "alice", "GET", "/v1/ping", nil, &pong)
+	if !slices.ContainsFunc(pong.Hinders, func(s string) bool { return strings.Contains(s, "read-only") }) || len(pong.Hinders) > 2 {
+		t.Errorf("who pings is told %q", pong.Hinders)
+	}
+	go f.s.Run(t.Context())
+	logged("not leading")
+	set("off")
+	logged("level=WARN msg=leading")
+	readOnly(false)
+}
