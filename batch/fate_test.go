@@ -166,3 +166,26 @@ func TestSyncDecides(t *testing.T) {
 		}
 	}
 }
+
+// TestDecidedOnce: a picture that still says that a job waits for one whose end is known is no news, as often as it comes.
+func TestDecidedOnce(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0).UTC()
+	y := batch.Job{ID: "y", Procs: 1, Requested: time.Hour, Submitted: now, After: []batch.Dependency{{ID: "x", On: batch.OnSuccess}}}
+	picture := batch.State{Now: now, Nodes: []batch.Node{{Name: "n", CPUs: 4, Up: true}}, Jobs: []batch.Job{y}}
+	with := picture
+	with.Jobs = []batch.Job{{ID: "x", Procs: 1, Requested: time.Hour, Submitted: now, Started: now}, y}
+	for _, failed := range []bool{false, true} {
+		f := batch.Forecaster{Policy: batch.Policy{Name: "slurm"}}
+		live, err := f.Live(with)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n, want := range []batch.Synced{{Ended: 1, Changed: 1}, {}, {}} {
+			picture.Now = now.Add(time.Duration(n+1) * time.Second)
+			did, err := live.Sync(picture, batch.Ending{ID: "x", Started: now, Ended: now, Failed: failed})
+			if err != nil || did != want {
+				t.Errorf("failed %v: picture %d: %+v, %v, want %+v", failed, n+1, did, err, want)
+			}
+		}
+	}
+}

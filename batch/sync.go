@@ -121,6 +121,7 @@ func (d *difference) compare(jobs []Job) error {
 	if err != nil {
 		return err
 	}
+	d.settle(jobs, known)
 	for i := range jobs {
 		if at := places[i]; at < 0 {
 			d.appeared(&jobs[i])
@@ -128,7 +129,6 @@ func (d *difference) compare(jobs []Job) error {
 			d.changed(&d.was.Jobs[at], &jobs[i])
 		}
 	}
-	d.settle(jobs, known)
 	fresh := make(map[string]bool)
 	for i, at := range places {
 		if at < 0 {
