@@ -88,6 +88,32 @@ func escape(s, keep string) string {
 	return b.String()
 }
 
+// Page makes a page of HTML show what stands in it: what orders text from right to left, and other characters without a shape,
+// which others may have in their names, are written as \u{N}. Markup is left to who made the page.
+func Page(html []byte) []byte {
+	var b strings.Builder
+	done := 0
+	for at := 0; at < len(html); {
+		r, n := utf8.DecodeRune(html[at:])
+		if r >= 0x7f && shapeless(r) || r == utf8.RuneError && n == 1 {
+			b.Write(html[done:at])
+			writeRune(&b, r, n, html[at], "")
+			done = at + n
+		}
+		at += n
+	}
+	if done == 0 {
+		return html
+	}
+	b.Write(html[done:])
+	return []byte(b.String())
+}
+
+// shapeless reports whether a character is none that a reader sees, a blank aside.
+func shapeless(r rune) bool {
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs, unicode.Zl, unicode.Zp)
+}
+
 func writeRune(b *strings.Builder, r rune, n int, first byte, keep string) {
 	switch {
 	case r == utf8.RuneError && n == 1:

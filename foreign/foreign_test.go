@@ -92,3 +92,15 @@ func TestLongMessages(t *testing.T) {
 		t.Errorf("%d bytes of %d", len(got), len(many))
 	}
 }
+
+func TestPage(t *testing.T) {
+	for page, want := range map[string]string{
+		"<p>◀ 12\u2009345 ›\n\té</p>": "<p>◀ 12\u2009345 ›\n\té</p>",
+		"<b>a\u202eb\u2028</b>c\xff":  `<b>a\u{202e}b\u{2028}</b>c\xff`,
+		"\u0085":                      `\x85`,
+	} {
+		if got := string(Page([]byte(page))); got != want {
+			t.Errorf("%q: %q, want %q", page, got, want)
+		}
+	}
+}

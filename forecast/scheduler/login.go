@@ -16,6 +16,8 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
+
+	"gridbroker/foreign"
 )
 
 // Login is where people who look at the page sign in with a browser: the authorization
@@ -205,5 +207,5 @@ func (p porch) stranger(w http.ResponseWriter, code int, why string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(code)
-	w.Write(out.Bytes())
+	w.Write(foreign.Page(out.Bytes()))
 }

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"gridbroker/foreign"
 )
 
 //go:embed page
@@ -110,7 +112,7 @@ func (a *board) index(w http.ResponseWriter, r *http.Request, tmpl *template.Tem
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
-	w.Write(out.Bytes())
+	w.Write(foreign.Page(out.Bytes()))
 }
 
 // Look is all that the page shows.
