@@ -75,8 +75,8 @@ func forecast(schedd ad, free int64, now time.Time) (rank.Forecast, bool) {
 		}
 		return f, true
 	}
-	ended, lifetime := schedd.integer("RecentJobsCompleted"), schedd.integer("RecentStatsLifetime")
-	waiting := schedd.integer("TotalIdleJobs") + schedd.integer("JobsUnmaterialized")
+	ended, lifetime := schedd.amount("RecentJobsCompleted"), schedd.amount("RecentStatsLifetime")
+	waiting := schedd.amount("TotalIdleJobs") + schedd.amount("JobsUnmaterialized")
 	drain := time.Duration(0)
 	if ended > 0 && lifetime > 0 {
 		drain = seconds(float64(waiting) * float64(lifetime) / float64(ended))
@@ -107,7 +107,7 @@ func (b *Backend) QueueLengths(ctx context.Context, rs []*glue.Resource) (map[st
 				errs = append(errs, err)
 				continue
 			}
-			waiting := schedd.integer("TotalIdleJobs") + schedd.integer("JobsUnmaterialized")
+			waiting := schedd.amount("TotalIdleJobs") + schedd.amount("JobsUnmaterialized")
 			q = rank.QueueLength{Source: s.URL, LRMS: "condor", At: s.Options.Now(), Own: glue.Some(waiting), Lengths: []int64{waiting}}
 			schedds[s] = q
 		}

@@ -122,7 +122,7 @@ func (s slot) roomFor(r request) int64 {
 	n := int64(math.MaxInt32)
 	for name, want := range map[string]int64{"Cpus": r.cpus, "Memory": r.memory, "Disk": r.disk, "GPUs": r.gpus} {
 		if want > 0 {
-			n = min(n, max(0, s.integer(name))/want)
+			n = min(n, s.amount(name)/want)
 		}
 	}
 	if !s.truth("PartitionableSlot") {

@@ -101,8 +101,8 @@ func node(s slot) batch.Node {
 		up = false
 	}
 	tags := s.tags()
-	n := batch.Node{Name: s.text("Name"), CPUs: int(s.integer("TotalSlotCpus")), Memory: s.integer("TotalSlotMemory"),
-		Disk: s.integer("TotalSlotDisk") >> 10, GPUs: int(s.integer("TotalSlotGPUs")), Up: up}
+	n := batch.Node{Name: s.text("Name"), CPUs: int(s.amount("TotalSlotCpus")), Memory: s.amount("TotalSlotMemory"),
+		Disk: s.amount("TotalSlotDisk") >> 10, GPUs: int(s.amount("TotalSlotGPUs")), Up: up}
 	for tag := range tags {
 		n.Features = append(n.Features, tag)
 	}
@@ -113,11 +113,11 @@ func node(s slot) batch.Node {
 func queuedJob(j ad) (batch.Job, bool) {
 	b := batch.Job{
 		ID: jobID(j), Queue: queueName, User: j.text("Owner"),
-		Group: j.text("AcctGroup"), Procs: int(max(1, j.integer("RequestCpus"))), Disk: j.integer("RequestDisk") >> 10,
-		GPUs: int(j.integer("RequestGPUs")), Submitted: j.time("QDate"), Requested: j.duration("AllowedJobDuration"),
+		Group: j.text("AcctGroup"), Procs: int(max(1, j.amount("RequestCpus"))), Disk: j.amount("RequestDisk") >> 10,
+		GPUs: int(j.amount("RequestGPUs")), Submitted: j.time("QDate"), Requested: j.duration("AllowedJobDuration"),
 		Priority: float64(j.integer("JobPrio")), Begin: j.time("DeferralTime"), Nodes: 1,
 	}
-	b.Memory = j.integer("RequestMemory") / int64(b.Procs)
+	b.Memory = j.amount("RequestMemory") / int64(b.Procs)
 	switch j.integer("JobStatus") {
 	case 1:
 		return b, true
@@ -146,7 +146,7 @@ const maxUnmaterialised = 200_000
 // unmaterialised are the jobs of a cluster that the schedd will make as others
 // go (late materialisation): like the one that is there.
 func unmaterialised(cluster int64, like ad, most int) []batch.Job {
-	total, next := like.integer("TotalSubmitProcs"), like.integer("JobMaterializeNextProcId")
+	total, next := like.amount("TotalSubmitProcs"), like.amount("JobMaterializeNextProcId")
 	if _, factory := like["JobMaterializeNextProcId"]; !factory {
 		return nil
 	}

@@ -129,16 +129,16 @@ func majorVersion(s slot) string {
 func size(r *glue.Resource, slots []slot) {
 	var total, used, smp, memory, gpus, disk int64
 	for _, s := range slots {
-		cpus := s.integer("TotalSlotCpus")
+		cpus := s.amount("TotalSlotCpus")
 		total += cpus
 		switch {
 		case s.truth("PartitionableSlot"):
-			used += cpus - s.integer("Cpus")
+			used += max(0, cpus-s.amount("Cpus"))
 		case s.text("State") == "Claimed":
 			used += cpus
 		}
-		smp, memory = max(smp, cpus), max(memory, s.integer("TotalSlotMemory"))
-		gpus, disk = max(gpus, s.integer("TotalSlotGPUs")), max(disk, s.integer("TotalSlotDisk")>>10)
+		smp, memory = max(smp, cpus), max(memory, s.amount("TotalSlotMemory"))
+		gpus, disk = max(gpus, s.amount("TotalSlotGPUs")), max(disk, s.amount("TotalSlotDisk")>>10)
 	}
 	plain := requestOf(jdl.Demand{}, "")
 	r.TotalSlots, r.UsedSlots, r.LogicalCPUs = glue.Some(total), glue.Some(used), glue.Some(total)
@@ -151,8 +151,8 @@ func size(r *glue.Resource, slots []slot) {
 // not materialised yet wait, too. The wait is that of the jobs that started of
 // late.
 func load(r *glue.Resource, schedd ad) {
-	waiting := schedd.integer("TotalIdleJobs") + schedd.integer("JobsUnmaterialized")
-	running := schedd.integer("TotalRunningJobs")
+	waiting := schedd.amount("TotalIdleJobs") + schedd.amount("JobsUnmaterialized")
+	running := schedd.amount("TotalRunningJobs")
 	r.Waiting, r.Running, r.Total = glue.Some(waiting), glue.Some(running), glue.Some(waiting+running)
 	if n := schedd.integer("MaxJobsRunning"); n > 0 {
 		r.MaxRunning = glue.Some(n)

@@ -33,6 +33,10 @@ func (a ad) integer(name string) int64 {
 	return int64(v)
 }
 
+// amount is how much there is of something, or is asked for: nobody gives any back by asking for less than nothing, as who writes a
+// job's ad may.
+func (a ad) amount(name string) int64 { return max(0, a.integer(name)) }
+
 // most is more than there is of anything that is counted here, so that no sum overflows.
 const most = 1 << 40
 
@@ -224,7 +228,7 @@ func fill(st *plugins.Status, job ad) {
 	}
 	st.Node = host(job.text("RemoteHost"), job.text("LastRemoteHost"))
 	st.WallTime = job.duration("RemoteWallClockTime")
-	st.CPUTime, st.MaxMemory = job.duration("RemoteUserCpu")+job.duration("RemoteSysCpu"), job.integer("ResidentSetSize")
+	st.CPUTime, st.MaxMemory = job.duration("RemoteUserCpu")+job.duration("RemoteSysCpu"), job.amount("ResidentSetSize")
 	if status == 3 && job.integer("LastJobStatus") == 4 { // cleaned after its end
 		status = 4
 	}
