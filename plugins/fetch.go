@@ -3,9 +3,12 @@ package plugins
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 
 	"gridbroker/jdl"
 )
@@ -16,6 +19,22 @@ import (
 func Wanted(name string, patterns []string) bool {
 	for _, p := range patterns {
 		if (jdl.OutputFile{Name: path.Clean(p)}).Match(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// Deepest is how many directories deep the files of a job are looked for, on this machine and at clusters.
+const Deepest = 100
+
+// TooDeep reports whether a directory, by its name relative to the job's, lies deeper than is looked into.
+func TooDeep(dir string) bool { return strings.Count(dir, "/") >= Deepest }
+
+// OfOneFile reports whether an error of a file that was to be read or written says nothing of a job's other files.
+func OfOneFile(err error) bool {
+	for _, of := range []error{ErrNoRoom, fs.ErrPermission, fs.ErrNotExist, fs.ErrExist, syscall.ENOTDIR, syscall.EISDIR, syscall.ENAMETOOLONG, syscall.EINVAL, syscall.ELOOP} {
+		if errors.Is(err, of) {
 			return true
 		}
 	}

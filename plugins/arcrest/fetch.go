@@ -98,6 +98,7 @@ type download struct {
 	listing listing
 	pace    plugins.Pace
 	odd     []string // names that no file can have
+	deep    []string // directories that are not looked into
 }
 
 // listing is how much of the session directory was seen so far.
@@ -145,14 +146,24 @@ const oddShown = 5
 
 // oddNames tells of what was listed and is not taken.
 func (d *download) oddNames() error {
-	if len(d.odd) == 0 {
+	var parts []string
+	for _, of := range []struct {
+		why   string
+		names []string
+	}{{"no file can have such a name", d.odd}, {fmt.Sprintf("it lies more than %d directories deep", maxDepth), d.deep}} {
+		if len(of.names) == 0 {
+			continue
+		}
+		text := fmt.Sprintf("not brought, for %s: %q", of.why, of.names[:min(len(of.names), oddShown)])
+		if n := len(of.names) - oddShown; n > 0 {
+			text += fmt.Sprintf(" and %d more", n)
+		}
+		parts = append(parts, text)
+	}
+	if parts == nil {
 		return nil
 	}
-	text := fmt.Sprintf("not brought, for no file can have such a name: %q", d.odd[:min(len(d.odd), oddShown)])
-	if n := len(d.odd) - oddShown; n > 0 {
-		text += fmt.Sprintf(" and %d more", n)
-	}
-	return d.c.fail(plugins.Refused, "output", text, nil)
+	return d.c.fail(plugins.Refused, "output", strings.Join(parts, "; "), nil)
 }
 
 // List implements plugins.Lister.
@@ -187,15 +198,15 @@ func (d *download) list(ctx context.Context, dir string, depth int) ([]remote, e
 	if err := d.pace.Did(plugins.Named); err != nil {
 		return nil, d.c.fail(plugins.Unavailable, "list the output", "", err)
 	}
-	if d.listing.dirs++; d.listing.dirs > maxDirs || d.listing.files > maxFiles || depth > maxDepth {
-		return nil, d.c.fail(plugins.Refused, "list the output", fmt.Sprintf("too many files, or too many or too deep directories, at %q", dir), nil)
+	if d.listing.dirs++; d.listing.dirs > maxDirs || d.listing.files > maxFiles {
+		return nil, d.c.fail(plugins.Refused, "list the output", fmt.Sprintf("too many files or directories, at %q", dir), nil)
 	}
 	files = slices.DeleteFunc(files, func(f remote) bool { return !d.inside(dir, f.Name) })
 	for i := range files {
 		files[i].Name = path.Join(dir, files[i].Name)
 	}
 	for _, sub := range dirs {
-		if !d.inside(dir, sub) {
+		if !d.inside(dir, sub) || d.tooDeep(path.Join(dir, sub), depth) {
 			continue
 		}
 		more, err := d.list(ctx, path.Join(dir, sub), depth+1)
@@ -242,13 +253,30 @@ func (d *download) inside(dir, name string) bool {
 	return true
 }
 
+// tooDeep tells whether a directory lies deeper than is looked, and notes it where
+// something in it was asked for.
+func (d *download) tooDeep(dir string, depth int) bool {
+	if depth < maxDepth {
+		return false
+	}
+	if patterns := d.patterns(); len(patterns) == 0 || plugins.Wanted(dir, patterns) {
+		d.deep = append(d.deep, dir)
+	}
+	return true
+}
+
+// patterns are what is to be brought; none: all.
+func (d *download) patterns() []string {
+	if len(d.want) > 0 {
+		return d.want
+	}
+	return d.outputs
+}
+
 // wanted keeps the files that were asked for, and tells which plain names are
 // not there.
 func (d *download) wanted(files []remote) (keep []remote, missing []string) {
-	patterns := d.want
-	if len(patterns) == 0 {
-		patterns = d.outputs
-	}
+	patterns := d.patterns()
 	if len(patterns) == 0 {
 		return files, nil
 	}

@@ -96,6 +96,25 @@ func TestFilesOfOneName(t *testing.T) {
 	}
 }
 
+// TestDeepSession: directories in each other without end keep none of a job's other files back.
+func TestDeepSession(t *testing.T) {
+	f := newFake(t, func(w http.ResponseWriter, r *http.Request, _ string) bool {
+		switch {
+		case !strings.Contains(r.URL.Path, "/session"):
+			return false
+		case strings.HasSuffix(r.URL.Path, "/f"):
+			fmt.Fprint(w, "text")
+		default:
+			fmt.Fprint(w, `<list><dir>d</dir><file size="4">f</file></list>`)
+		}
+		return true
+	})
+	r := f.fetch(t, t.TempDir())
+	if r.Err == nil || !strings.Contains(r.Err.Error(), "directories deep") || len(r.Files) != maxDepth+1 || !slices.Contains(r.Files, "f") {
+		t.Errorf("brought %d, %v", len(r.Files), r.Err)
+	}
+}
+
 // fetchNamed brings the output of a job that has left these files, of four bytes each.
 func fetchNamed(t *testing.T, dir string, names ...string) plugins.FetchResult {
 	t.Helper()

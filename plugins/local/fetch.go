@@ -92,6 +92,9 @@ func regular(fsys fs.FS) (names []string, err error) {
 			return err
 		case err != nil:
 			unread = append(unread, err)
+		case d.IsDir() && plugins.TooDeep(name):
+			unread = append(unread, fmt.Errorf("not looked into, for it lies deep: %s", few([]string{name})))
+			return fs.SkipDir
 		case !d.IsDir():
 			names = append(names, name)
 		}
@@ -101,17 +104,21 @@ func regular(fsys fs.FS) (names []string, err error) {
 }
 
 // leftOut are files of a job that are not brought: links that lead out of its
-// directory, sockets and the like, and what cannot be read.
+// directory, sockets and the like, what lies too deep, and what cannot be read.
 type leftOut struct {
-	odd, unread []string
-	why         error   // the first that cannot be read
-	large       []error // of those that there is no room for
+	odd, unread, deep []string
+	why               error   // the first that cannot be read
+	large             []error // of those that there is no room for
+	unwritten         []error // of those whose name is taken by what is no file
 }
 
 // Unwrap returns what there was no room for.
 func (l *leftOut) Unwrap() []error { return l.large }
 
-const leftOutShown = 5
+const (
+	leftOutShown = 5
+	leftOutName  = 300 // bytes of each
+)
 
 func (l *leftOut) Error() string {
 	var parts []string
@@ -121,18 +128,27 @@ func (l *leftOut) Error() string {
 	if l.unread != nil {
 		parts = append(parts, fmt.Sprintf("not brought, for they cannot be read: %s (%v)", few(l.unread), l.why))
 	}
-	if len(l.large) > 0 {
-		parts = append(parts, l.large[0].Error())
+	if l.deep != nil {
+		parts = append(parts, fmt.Sprintf("not brought, for they lie more than %d directories deep: %s", plugins.Deepest, few(l.deep)))
 	}
-	if n := len(l.large) - 1; n > 0 {
-		parts = append(parts, fmt.Sprintf("and %d more files", n))
+	for _, errs := range [][]error{l.large, l.unwritten} {
+		if len(errs) > 0 {
+			parts = append(parts, errs[0].Error())
+		}
+		if n := len(errs) - 1; n > 0 {
+			parts = append(parts, fmt.Sprintf("and %d more files", n))
+		}
 	}
 	return strings.Join(parts, "; ")
 }
 
 // few names the first of several files.
 func few(names []string) string {
-	text := fmt.Sprintf("%q", names[:min(len(names), leftOutShown)])
+	first := make([]string, min(len(names), leftOutShown))
+	for i := range first {
+		first[i] = names[i][:min(len(names[i]), leftOutName)]
+	}
+	text := fmt.Sprintf("%q", first)
 	if n := len(names) - leftOutShown; n > 0 {
 		text += fmt.Sprintf(" and %d more", n)
 	}
@@ -144,9 +160,26 @@ func (l *leftOut) cannotRead(name string, err error) {
 	l.why = cmp.Or(l.why, err)
 }
 
+func (l *leftOut) tooDeep(dir string, want []string) {
+	if plugins.Wanted(dir, want) {
+		l.deep = append(l.deep, dir)
+	}
+}
+
+// cannotWrite notes a file whose place is taken by something else, as by what an earlier
+// fetch has brought. Any other error is of all files.
+func (l *leftOut) cannotWrite(ctx context.Context, name string, err error) error {
+	err = fmt.Errorf("output file %s: %w", name, err)
+	if ctx.Err() != nil || !plugins.OfOneFile(err) {
+		return err
+	}
+	l.unwritten = append(l.unwritten, err)
+	return nil
+}
+
 // err is the report, where something was left out.
 func (l *leftOut) err() error {
-	if l.odd == nil && l.unread == nil && l.large == nil {
+	if l.odd == nil && l.unread == nil && l.deep == nil && l.large == nil && l.unwritten == nil {
 		return nil
 	}
 	return l
@@ -165,6 +198,10 @@ func copyWanted(ctx context.Context, src, dst *os.Root, want []string, room func
 			left.cannotRead(name, err)
 			return nil
 		}
+		if err == nil && d.IsDir() && plugins.TooDeep(name) {
+			left.tooDeep(name, want)
+			return fs.SkipDir
+		}
 		if err != nil || d.IsDir() || !plugins.Wanted(name, want) {
 			return err
 		}
@@ -179,11 +216,12 @@ func copyWanted(ctx context.Context, src, dst *os.Root, want []string, room func
 				return nil
 			}
 		}
-		if err := copyFile(ctx, in, dst, name); err != nil {
-			return fmt.Errorf("output file %s: %w", name, err)
+		err = copyFile(ctx, in, dst, name)
+		if err == nil {
+			files = append(files, name)
+			return nil
 		}
-		files = append(files, name)
-		return nil
+		return left.cannotWrite(ctx, name, err)
 	})
 	if err == nil {
 		err = durable.SyncNames(dst, files)

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
+
+	"github.com/pkg/sftp"
 
 	"gridbroker/plugins"
 )
@@ -86,14 +86,11 @@ var errName = errors.New("no file of a job can have such a name")
 
 // ofOneFile tells errors that say nothing of the job's other files.
 func ofOneFile(err error) bool {
-	for _, of := range []error{errChanged, errName, plugins.ErrNoRoom, fs.ErrPermission, fs.ErrNotExist, fs.ErrExist, syscall.ENOTDIR, syscall.EISDIR, syscall.ENAMETOOLONG, syscall.EINVAL, syscall.ELOOP} {
-		if errors.Is(err, of) {
-			return true
-		}
-	}
 	_, odd := errors.AsType[errOdd](err)
 	_, out := errors.AsType[errOut](err)
-	return odd || out
+	_, deep := errors.AsType[errDeep](err)
+	_, refused := errors.AsType[*sftp.StatusError](err)
+	return odd || out || deep || refused || plugins.OfOneFile(err) || errors.Is(err, errChanged) || errors.Is(err, errName)
 }
 
 // mode is the file's own, as far as the user is concerned: readable and

@@ -83,6 +83,9 @@ func (s *Site) fetch(ctx context.Context, fsys Files, id string, job plugins.Fet
 	slices.SortFunc(all, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
 	all = slices.DeleteFunc(slices.Clone(all), func(f File) bool { return !plugins.Wanted(f.Name, want) })
 	got, err := s.bring(ctx, all, func(f File) error {
+		if f.Err != nil {
+			return f.Err
+		}
 		if err := job.Room.Take(job.Dir, s.URL, f.Name, f.Size); err != nil {
 			return err
 		}

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"gridbroker/plugins"
 )
 
 // here is this machine. Commands get a cleaned environment, so that no
@@ -102,7 +104,7 @@ func (disk) Get(dir, name string, offset int64) (io.ReadCloser, int64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0) // a pipe has no writer to wait for
+	f, err := openBelow(filepath.Join(jobs, filepath.Base(dir)), path)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -113,26 +115,44 @@ func (disk) Get(dir, name string, offset int64) (io.ReadCloser, int64, error) {
 	return opened(f, info, err, offset)
 }
 
+// openBelow opens a file below a job's directory by its real name. Links that have taken
+// the place of a directory on the way since it was resolved lead nowhere else.
+func openBelow(dir, real string) (*os.File, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	name := strings.TrimPrefix(real, dir+"/")
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0) // a pipe has no writer to wait for
+	if _, plain := errors.AsType[syscall.Errno](err); err != nil && !plain {
+		return nil, errOut(name)
+	}
+	return f, err
+}
+
 func (disk) List(dir string) ([]File, error) {
 	var found []File
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrPermission) && path != dir { // told when it is to be brought
-			found = append(found, File{Name: strings.TrimPrefix(path, dir+"/")})
-			return nil
-		}
-		if err != nil {
+	err := filepath.WalkDir(dir, func(at string, d fs.DirEntry, err error) error {
+		name := strings.TrimPrefix(at, dir+"/")
+		switch {
+		case err != nil && at == dir:
 			return err
+		case errors.Is(err, fs.ErrNotExist): // it has gone meanwhile
+		case err != nil:
+			found = append(found, File{Name: name, Err: err})
+		case d.IsDir() && at != dir && plugins.TooDeep(name):
+			found = append(found, File{Name: name, Err: errDeep(name)})
+			return fs.SkipDir
+		default:
+			if info, err := os.Stat(at); err == nil && info.Mode().IsRegular() { // a link to a file counts as the file
+				found = append(found, fileOf(name, info))
+			}
 		}
-		info, err := os.Stat(path) // a link to a file counts as the file
-		if err != nil || !info.Mode().IsRegular() {
-			return nil
-		}
-		name, err := filepath.Rel(dir, path)
-		found = append(found, fileOf(name, info))
 		if len(found) > maxFiles {
 			return errTooLong
 		}
-		return err
+		return nil
 	})
 	return found, err
 }

@@ -10,6 +10,8 @@ import (
 	"path"
 	"strings"
 	"time"
+
+	"gridbroker/plugins"
 )
 
 // Machine is where a batch system's commands are: this machine, or one over SSH.
@@ -31,8 +33,8 @@ type Files interface {
 	// Get opens a file of a job's directory at an offset and tells its whole size in bytes.
 	// Links are followed as long as they do not lead out of that directory.
 	Get(dir, name string, offset int64) (io.ReadCloser, int64, error)
-	// List returns the regular files below dir, by their relative names.
-	// Links to directories are not followed.
+	// List returns the regular files below dir, by their relative names, and with an error
+	// what could not be looked at. Links to directories are not followed.
 	List(dir string) ([]File, error)
 	Close() error
 }
@@ -43,6 +45,7 @@ type File struct {
 	Size     int64 // bytes
 	Modified time.Time
 	Mode     fs.FileMode // permissions alone
+	Err      error       // why it, or the directory that it is, could not be looked at: told when it is to be brought
 }
 
 func fileOf(name string, info fs.FileInfo) File {
@@ -53,6 +56,13 @@ func fileOf(name string, info fs.FileInfo) File {
 type errOdd string
 
 func (name errOdd) Error() string { return string(name) + " is not a regular file" }
+
+// errDeep is a directory that is not looked into.
+type errDeep string
+
+func (name errDeep) Error() string {
+	return fmt.Sprintf("what lies more than %d directories deep is not looked for: %q", plugins.Deepest, string(name[:min(len(name), 80)]))
+}
 
 // errOut is a file that lies elsewhere.
 type errOut string

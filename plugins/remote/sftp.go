@@ -222,19 +222,26 @@ func (r *remoteFiles) list(dir string) ([]File, error) {
 	var found []File
 	dirs := 0
 	for w := r.client.Walk(dir); w.Step(); {
-		if err := w.Err(); errors.Is(err, fs.ErrPermission) && w.Path() != dir { // told when it is to be brought
-			found = append(found, File{Name: strings.TrimPrefix(w.Path(), dir+"/")})
-			continue
-		} else if err != nil {
-			if r.said.left.Load() <= 0 {
-				err = errTooLong
+		name := strings.TrimPrefix(w.Path(), dir+"/")
+		if err := w.Err(); err != nil {
+			switch {
+			case r.said.left.Load() <= 0:
+				return nil, errTooLong
+			case w.Path() == dir || !ofOneFile(err):
+				return nil, err
+			case !errors.Is(err, fs.ErrNotExist): // else it has gone meanwhile
+				found = append(found, File{Name: name, Err: err})
 			}
-			return nil, err
+			continue
 		}
 		info := w.Stat()
 		if info.IsDir() {
 			if dirs++; dirs > maxDirs {
 				return nil, errTooLong
+			}
+			if w.Path() != dir && plugins.TooDeep(name) {
+				found = append(found, File{Name: name, Err: errDeep(name)})
+				w.SkipDir()
 			}
 		}
 		if info.Mode()&fs.ModeSymlink != 0 {
@@ -246,7 +253,7 @@ func (r *remoteFiles) list(dir string) ([]File, error) {
 		if !info.Mode().IsRegular() {
 			continue
 		}
-		found = append(found, fileOf(strings.TrimPrefix(w.Path(), dir+"/"), info))
+		found = append(found, fileOf(name, info))
 		if len(found) > maxFiles {
 			return nil, errTooLong
 		}
