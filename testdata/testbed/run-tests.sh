@@ -29,7 +29,11 @@ tools() {
 	[ ${#missing[@]} = 0 ] || env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 install -y -qq \
 		--no-install-recommends "${missing[@]}" >/dev/null || true
 }
-stop() { "$here/testbed.sh" down; }
+stop() {
+	! kill -0 "$starting" 2>/dev/null || echo 'the servers that are starting are waited for' >&2
+	wait "$starting"
+	"$here/testbed.sh" down
+}
 
 # The race detector watches this project's code, and not SQLite, which is C made
 # Go: it takes ten times as long under it, as most tests of the records would.
@@ -47,15 +51,15 @@ mapfile -t others <<<"$others"
 } >/dev/null 2>&1 &
 compiling=$!
 
+starting=
 if [ "$(id -u)" = 0 ]; then
-	trap stop EXIT
-	"$here/testbed.sh" up
 	tools
+	trap stop EXIT
+	"$here/testbed.sh" up &
+	starting=$!
 else
 	echo 'neither root nor sudo: the tests of real servers are left out' >&2
 fi
-
-wait "$compiling"
 
 # The tests stand on their own: whatever a grid user has in the environment.
 while IFS= read -r name; do unset "$name"; done < <(compgen -e | grep -E '^(X509_|BEARER_TOKEN|OIDC_|LCG_GFAL_INFOSYS$|NO_COLOR$|GRID_CONFIG$|GRID_STATE_DIR$)')
@@ -105,64 +109,118 @@ tell() {
 		lines[test]++ < 30 {said[test] = said[test] $0 "\n"}' "$1"
 }
 
-# What takes longest begins first. Where there are few processors, three packages
+# whole_names prints PACKAGE TEST for what computes alone, and for replays and simulations
+# in full, by the log of the tests under the race detector: it leaves time for a
+# fraction of them, or for nothing. Which tests those are they say themselves (testbed.Whole).
+whole_names() {
+	awk '/run-tests.sh runs all of [A-Za-z0-9_]+/ {
+			match($0, /runs all of [A-Za-z0-9_]+/)
+			names[substr($0, RSTART + 12, RLENGTH - 12)]
+		}
+		($1 == "ok" || $1 == "FAIL") && $2 ~ /^gridbroker/ {for (n in names) print $2, n; delete names}' "$log.race" | sort -u
+}
+# ended prints PACKAGE TEST for what ended in one of these ways in a log.
+ended() { # WAYS LOG
+	awk -v ways="^--- ($1): " '$0 ~ ways {names[$3]}
+		($1 == "ok" || $1 == "FAIL") && $2 ~ /^gridbroker/ {for (n in names) print $2, n; delete names}' "$2" | sort -u
+}
+# serverless prints PACKAGE TEST for those of them, as far as the text of the tests tells, whose
+# packages know no server of the testbed.
+serverless() {
+	local package dir
+	while read -r package dir; do
+		compgen -G "$dir/*_test.go" >/dev/null || continue
+		grep -qE 'testbed\.(Env|NeedARC|Dir|Postgres|OpenIssuer)\(' "$dir"/*_test.go && continue
+		awk -v package="$package" '/^func / {name = ""}
+			/^func Test[A-Za-z0-9_]*\(t \*testing\.T\)/ {name = $2; sub(/\(.*/, "", name)}
+			/testbed\.(Whole|Computes|Measures)\(t\)/ && name != "" {print package, name}' "$dir"/*_test.go
+	done < <(go list -f '{{.ImportPath}} {{.Dir}}' "${others[@]}") | sort -u
+}
+# plain runs tests without the race detector.
+plain() { # LOG, and PACKAGE TEST in lines of standard input
+	local names packages tests
+	tests=$(cat)
+	[ -n "$tests" ] || return 0
+	names=$(awk '{print $2}' <<<"$tests" | sort -u | paste -sd'|')
+	mapfile -t packages < <(awk '{print $1}' <<<"$tests" | sort -u)
+	phase "$1" -p "$processors" -parallel $((processors < 4 ? 4 : processors)) -timeout 20m -run "^($names)\$" "${packages[@]}"
+}
+
+# What needs no server and no race detector runs while the servers start.
+: >"$log.early"
+(
+	renice -n 5 -p "$BASHPID" >/dev/null # the servers go before
+	serverless | plain "$log.early"
+) &
+early=$!
+[ -z "$starting" ] || wait "$starting"
+wait "$compiling"
+
+# The tests of cmd/grid wait for most of their time, and run beside the others.
+phase "$log.programs" -timeout 30m ./cmd/grid &
+programs=$!
+
+# What takes longest begins first. Where there are few processors, two packages
 # more than they are, and four tests of a package: those that wait for servers
 # leave them free.
 long=(./cmd/cli ./environment ./plugins/arcrest ./forecast/scheduler ./jobs ./plugins/htcondor ./plugins/slurm ./plugins/central ./forecast/managers/daemon)
 racing() {
-	phase "$log.race" "${race[@]}" -p $((processors < 4 ? processors + 3 : processors)) -parallel $((processors < 4 ? 4 : processors)) -timeout 40m "${long[@]}" "${others[@]}"
+	phase "$log.race" "${race[@]}" -p $((processors < 4 ? processors + 2 : processors)) -parallel $((processors < 4 ? 4 : processors)) -timeout 40m "${long[@]}" "${others[@]}"
 }
 
-# What computes alone, and replays and simulations in full: the race detector
-# leaves time for a fraction, or for nothing. Which tests those are they say
-# themselves in the log (testbed.Whole). What takes longest begins first here, too;
-# the tests of cmd/grid wait for most of their time, and run beside the others.
+# left_of_whole prints PACKAGE TEST for what is yet to run without the race detector.
+# What was left out while the servers started has what it needs now, perhaps.
+left_of_whole() {
+	comm -23 <(whole_names) <({ ended 'PASS|FAIL' "$log.early"; ended 'PASS|FAIL|SKIP' "$log.whole"; } | sort -u)
+}
 computing() {
-	local names packages programs code=0
+	local code=0 tests
 	: >"$log.whole"
-	names=$(grep -o 'run-tests.sh runs all of [A-Za-z0-9_]*' "$log.race" | awk '{print $5}' | sort -u | paste -sd'|')
-	mapfile -t packages < <(awk '/run-tests.sh runs all of/ {some = 1} ($1 == "ok" || $1 == "FAIL") && $2 ~ /^gridbroker/ {if (some && !seen[$2]++) print $2; some = 0}' "$log.race")
-	phase "$log.programs" -timeout 30m ./cmd/grid &
-	programs=$!
-	if [ -n "$names" ]; then
-		phase "$log.whole" -p "$processors" -timeout 20m -run "^($names)\$" "${packages[@]}" || code=1
-	fi
-	wait "$programs" || code=1
-	cat "$log.programs" >>"$log.whole"
-	local name
-	for name in ${names//|/ }; do
-		grep -qE "^--- (PASS|FAIL|SKIP): $name " "$log.whole" || { echo "not run without the race detector: $name" | tee -a "$log.whole" && code=1; }
-	done
+	left_of_whole | plain "$log.whole" || code=1
+	tests=$(left_of_whole)
+	[ -z "$tests" ] || { sed 's/^/not run without the race detector: /' <<<"$tests" | tee -a "$log.whole" && code=1; }
 	return "$code"
 }
 
 bad=() # phases that failed
-racing || bad+=(racing)
-computing || bad+=(computing)
-cat "$log.race" "$log.whole" >"$log"
+racing || bad+=(race)
+wait "$early" || bad+=(early)
+computing || bad+=(whole)
+wait "$programs" || bad+=(programs)
+cat "$log".{race,early,whole,programs} >"$log"
 code=0
+
+# told says whether the log of a phase that failed names what did.
+told() { # PHASE
+	[ -n "$(failed_in "$log.$1")" ] || grep -q '^not run without the race detector' "$log.$1"
+}
+# anew runs once more what failed in a phase.
+anew() { # PHASE
+	local flags=() code=0
+	[ "$1" != race ] || flags=("${race[@]}")
+	again "$log.$1" "${flags[@]}" || code=1
+	if grep -q '^not run without the race detector' "$log.$1"; then
+		computing || code=1 # one died before others had begun
+		cat "$log.$1" >>"$log.again"
+	fi
+	return "$code"
+}
 
 # Real servers on a busy machine miss a beat now and then: what failed runs
 # once more, alone. What fails twice has failed; what passes then is flaky, is
 # listed with its output, and more than three of them fail the run.
 flaky=()
 if [ ${#bad[@]} -gt 0 ]; then
-	code=1
 	failed=$(failed_in "$log" | awk '{print $1}' | sort -u | paste -sd' ')
-	if ! grep -q 'DATA RACE\|build failed\|setup failed' "$log" && { [[ " ${bad[*]} " != *" racing "* ]] || [ -n "$(failed_in "$log.race")" ]; }; then
+	for name in "${bad[@]}"; do told "$name" || code=1; done
+	! grep -q 'DATA RACE\|build failed\|setup failed' "$log" || code=1
+	if [ "$code" = 0 ]; then
 		printf '\nFailed, and run once more: %s\n' "$failed"
 		tell "$log"
 		mapfile -t flaky < <(awk '/^--- FAIL/ {print $3}' "$log" | sort -u)
 		cp "$log" "$log.first"
-		code=0
 		: >"$log.again"
-		again "$log.race" "${race[@]}" || code=1
-		if grep -q 'not run without the race detector' "$log.whole"; then
-			computing || code=1 # one died before others had begun
-			cat "$log.whole" >>"$log.again"
-		else
-			again "$log.whole" || code=1
-		fi
+		for name in "${bad[@]}"; do anew "$name" || code=1; done
 		cat "$log.again" >>"$log"
 	fi
 fi
@@ -208,6 +266,6 @@ if [ "$code" != 0 ]; then
 	tell "$log" | head -n 400
 	grep -E -A12 -- '^panic:|DATA RACE|^FAIL.*(build|setup) failed' "$log" | head -n 100
 else
-	rm -f "$log" "$log".{race,whole,programs,again,part}
+	rm -f "$log" "$log".{race,early,whole,programs,again,part}
 fi
 exit "$code"
