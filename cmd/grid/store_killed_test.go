@@ -171,9 +171,10 @@ func (w *world) everyKill(fresh func(), after func(step string), args ...string)
 	if os.Getenv("GRID_LONG") != "" {
 		most = 1000
 	}
+	fresh()
+	calls := w.calls(killCalls, args...)
 	for _, call := range killCalls {
-		fresh()
-		total := w.calls(call, args...)
+		total := calls[call]
 		for n := 1; n <= total; n += (total + most - 1) / most {
 			fresh()
 			w.killedIn(call, n, args...)
@@ -182,15 +183,19 @@ func (w *world) everyKill(fresh func(), after func(step string), args ...string)
 	}
 }
 
-// calls is how many calls of a kind the program makes.
-func (w *world) calls(call string, args ...string) int {
-	cmd := exec.Command("strace", append([]string{"-f", "-qq", "-o", "/dev/stdout", "-e", "trace=" + call, "-e", "signal=none", w.exe}, args...)...)
+// calls is how many calls of each kind the program makes.
+func (w *world) calls(kinds []string, args ...string) map[string]int {
+	cmd := exec.Command("strace", append([]string{"-f", "-qq", "-o", "/dev/stdout", "-e", "trace=" + strings.Join(kinds, ","), "-e", "signal=none", w.exe}, args...)...)
 	cmd.Env, cmd.Dir = w.env, w.dir
 	out, err := cmd.Output()
 	if err != nil {
 		w.t.Fatalf("%v: %s", err, out)
 	}
-	return strings.Count(string(out), " "+call+"(")
+	made := map[string]int{}
+	for _, kind := range kinds {
+		made[kind] = strings.Count(string(out), " "+kind+"(")
+	}
+	return made
 }
 
 // A repair that is killed at any of its calls leaves nothing worse: until it is done the records are told as damaged, and
