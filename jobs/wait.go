@@ -24,6 +24,8 @@ const (
 	// last sent, or half of those that were out have ended. A node of a DAG that ends soon holds the next one up
 	// for no longer, and a job that runs for hours is looked at seldom.
 	lateness = 8
+	// cancelAgain is when a cancellation is asked for again of a job that goes on: the first may not have arrived.
+	cancelAgain = time.Minute
 	// seldom is how many times as long as a look the pause after it is at least: as long as it when jobs were
 	// just sent, or half of those that were out have ended, and once longer with each other look.
 	seldom = 5
@@ -179,10 +181,27 @@ func turnOf(ctx context.Context, f *following) error {
 	if err := f.abort(ctx); err != nil {
 		return err
 	}
+	if err := cancelLiving(ctx, f); err != nil {
+		return err
+	}
 	if err := makeGood(ctx, f); err != nil {
 		return err
 	}
 	return assign(ctx, f)
+}
+
+// cancelLiving cancels anew the jobs whose cancellation was asked for a while ago and that are seen to live.
+func cancelLiving(ctx context.Context, f *following) error {
+	var live []*Outcome
+	for _, o := range f.jobs {
+		if !o.Final() && !o.Cancelled.IsZero() && o.Handle.ID != "" && o.Err == nil && f.now().Sub(o.Cancelled) >= cancelAgain {
+			live = append(live, o)
+		}
+	}
+	if len(live) == 0 {
+		return nil
+	}
+	return f.Cancel(ctx, live)
 }
 
 // due lists jobs to be sent now: those that failed and may be tried again,

@@ -265,7 +265,7 @@ func whyThere(d *deps, o *jobs.Outcome, told bool) []string {
 		out = append(out, fmt.Sprintf("It is %s there (%s)%s.", o.State, firstOf(o.Native, string(o.State)), why))
 	}
 	if !o.Cancelled.IsZero() {
-		return append(out, fmt.Sprintf("Its cancellation was asked for %s; %s waits for it.", wentAt(d, o.Cancelled), typed("watch", o.ID)))
+		return append(out, fmt.Sprintf("Its cancellation was asked for %s; %s asks for it again each minute, and waits for it.", wentAt(d, o.Cancelled), typed("watch", o.ID)))
 	}
 	out = append(out, whyNotYet(d, o)...)
 	if o.Predicted > 0 && !o.Guessed {
