@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"gridbroker/foreign"
@@ -69,7 +70,8 @@ func (e *Error) Error() string {
 	if msg == "" {
 		msg = e.Kind.String()
 	}
-	s := fmt.Sprintf("%s %s: %s", foreign.Text(e.Op), foreign.Text(e.Endpoint), foreign.Message(msg))
+	at := strings.TrimSuffix(foreign.Text(e.Endpoint), ":") // "slurm:" is "slurm" here
+	s := fmt.Sprintf("%s %s: %s", foreign.Text(e.Op), at, foreign.Message(msg))
 	if e.Hint != "" {
 		s += " (" + e.Hint + ")"
 	}

@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -85,6 +86,15 @@ func (b *Backend) Clean(ctx context.Context, hs []plugins.Handle) []error {
 	return errs
 }
 
+// noController is the error of "scontrol ping", which says nothing on standard error where no controller answers.
+func noController(err error) error {
+	x, exited := errors.AsType[*remote.ExitError](err)
+	if e, ok := errors.AsType[*plugins.Error](err); ok && exited && x.Stderr == "" {
+		e.Said = "no slurmctld answers"
+	}
+	return err
+}
+
 // Ping implements plugins.Pinger: it asks for Slurm's version and the user's name.
 func (b *Backend) Ping(ctx context.Context, endpoint string) (plugins.Pong, error) {
 	s, err := b.At(endpoint)
@@ -104,7 +114,7 @@ func (b *Backend) Ping(ctx context.Context, endpoint string) (plugins.Pong, erro
 	}
 	pong.Identity = strings.TrimSpace(who)
 	if _, err := s.Command(ctx, "scontrol", "ping"); err != nil {
-		return pong, err
+		return pong, noController(err)
 	}
 	pong.LetIn = true
 	return pong, nil
