@@ -63,7 +63,7 @@ func newCluster(s State, p Policy, users *names, always bool) (*cluster, error) 
 	}
 	c.nodes = newUpNodes(s.Nodes)
 	c.procs = c.nodes.procs()
-	c.policy, c.following = p.build(), true
+	c.policy, c.following, c.gates.kills = p.build(), true, p.Name == "slurm" && p.Slurm.KillInvalid
 	c.jobs = make([]job, 0, len(s.Jobs)+64)
 	c.queues, c.caps = s.throttles(), s.caps()
 	if always || s.byNode(p) {

@@ -316,6 +316,14 @@ func (e *Engine) announce() {
 		e.event(Started, i, j.start)
 	}
 	yielded(e, gone, never)
+	for _, id := range e.m.gates.killed {
+		i := int(e.m.jobs[id].ID)
+		e.tell(Cancelled, i)
+		e.m.wait--
+		e.m.drop(id)
+		e.forget(i, false)
+	}
+	e.m.gates.killed = e.m.gates.killed[:0]
 }
 
 // dueOf is when a running job ends of itself.

@@ -14,6 +14,10 @@ type gates struct {
 	start map[int64][]gated
 	end   map[int64][]gated
 	late  agenda // when it is too late for jobs with a deadline, or that are to run in a reservation
+
+	kills  bool    // jobs that wait for what will not come are cancelled
+	dead   agenda  // these
+	killed []int32 // those that have been, in order
 }
 
 // gated is a job at a gate: its place and, as places are used again, its seq.
@@ -27,7 +31,10 @@ type gated struct {
 
 // clone copies the gates into the memory of an older copy.
 func (g *gates) clone(old gates) gates {
-	return gates{append(old.later[:0], g.later...), maps.Clone(g.start), maps.Clone(g.end), append(old.late[:0], g.late...)}
+	c := *g
+	c.later, c.start, c.end = append(old.later[:0], g.later...), maps.Clone(g.start), maps.Clone(g.end)
+	c.late, c.dead, c.killed = append(old.late[:0], g.late...), append(old.dead[:0], g.dead...), append(old.killed[:0], g.killed...)
+	return c
 }
 
 // bound notes a job that must start by a time.
@@ -55,7 +62,7 @@ func (g *gates) next(m *Machine) int64 {
 	for len(g.late) > 0 && !waits(m, g.late[0]) {
 		g.late.pop() // it has started, or is gone
 	}
-	return min(g.later.first(), g.late.first())
+	return min(g.later.first(), g.late.first(), g.dead.first())
 }
 
 // waits tells whether a job that is due still waits.
@@ -102,6 +109,7 @@ func (g *gates) await(a After, job gated) {
 // punctual lets the jobs in whose time has come, in order of priority, and tells whether there
 // were any.
 func (g *gates) punctual(m *Machine) bool {
+	g.kill(m)
 	var list []int32
 	for g.later.first() <= m.now {
 		if d := g.later.pop(); open(m, gated{job: d.job, seq: d.ticket}) {
@@ -141,9 +149,25 @@ func (g *gates) follow(of map[int64][]gated, now, id int64, stays func(*gated) b
 	for _, w := range of[id] {
 		if !stays(&w) {
 			g.later.push(due{now + w.delay, w.seq, w.job})
+		} else if g.kills {
+			g.dead.push(due{now, w.seq, w.job})
 		}
 	}
 	delete(of, id)
+}
+
+// kill cancels the jobs that wait for what will not come any more, and with them who waits for their success. Who waits for their
+// end, failure or start starts.
+func (g *gates) kill(m *Machine) {
+	for g.dead.first() <= m.now {
+		d := g.dead.pop()
+		if j := &m.jobs[d.job]; waits(m, d) && j.gates > 0 {
+			j.state = stuck
+			g.failed(m.now, j.ID)
+			g.started(m.now, j.ID)
+			g.killed = append(g.killed, d.job)
+		}
+	}
 }
 
 // open takes one gate from before a job; true: it was the last.

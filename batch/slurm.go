@@ -59,6 +59,9 @@ type Slurm struct {
 	// MaxArrayReserve is bf_max_job_array_resv (default 20): jobs of one array that
 	// are given places in the future.
 	MaxArrayReserve int
+	// KillInvalid is kill_invalid_depend of DependencyParameters: a job that waits for what will
+	// not come any more is cancelled, so that who waits for its end starts.
+	KillInvalid bool
 	// Preemption is PreemptType and what belongs to it.
 	Preemption Preemption
 	// Multifactor is PriorityType=priority/multifactor.

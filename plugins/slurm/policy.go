@@ -101,6 +101,7 @@ func (c settings) rules() plugins.Rules {
 	s.Builtin = c["SchedulerType"] == "sched/builtin"
 	r.Unmodelled = s.Parameters(c["SchedulerParameters"])
 	s.Recent = c.version() >= recent
+	s.KillInvalid = slices.Contains(list(c["DependencyParameters"]), "kill_invalid_depend")
 	if c["PriorityType"] == "priority/multifactor" {
 		f := &s.Multifactor
 		f.Age, f.FairShare, f.JobSize = c.weight("PriorityWeightAge"), c.weight("PriorityWeightFairShare"), c.weight("PriorityWeightJobSize")
@@ -113,7 +114,7 @@ func (c settings) rules() plugins.Rules {
 	}
 	if r.Policy.Check() != nil { // an interval of nothing, for one
 		r.Unmodelled = append(r.Unmodelled, "SchedulerParameters="+c["SchedulerParameters"])
-		r.Policy.Slurm = batch.Slurm{Builtin: s.Builtin, Recent: s.Recent, Multifactor: s.Multifactor, Preemption: s.Preemption}
+		r.Policy.Slurm = batch.Slurm{Builtin: s.Builtin, Recent: s.Recent, KillInvalid: s.KillInvalid, Multifactor: s.Multifactor, Preemption: s.Preemption}
 	}
 	r.Unmodelled = append(r.Unmodelled, c.preemption(&s.Preemption)...)
 	r.Unmodelled = append(r.Unmodelled, c.unmodelled()...)

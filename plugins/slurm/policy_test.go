@@ -46,12 +46,15 @@ SuspendTime             = INFINITE
 		"later ones, too":       {"SLURM_VERSION           = 25.05.1\n", batch.Slurm{Recent: true}, nil, false},
 		"none that is older":    {"SLURM_VERSION           = 24.05.3\n", batch.Slurm{}, nil, false},
 		"places that end early": {"SLURM_VERSION           = 22.05.8\n", batch.Slurm{}, nil, false},
+		"hopeless jobs end":     {"DependencyParameters    = disable_remote_singleton,kill_invalid_depend\n", batch.Slurm{KillInvalid: true}, nil, false},
+		"and stay":              {"DependencyParameters    = (null)\n", batch.Slurm{}, nil, false},
+		"also beside nonsense":  {"DependencyParameters    = kill_invalid_depend\nSchedulerParameters = bf_node_space_size=x\n", batch.Slurm{KillInvalid: true}, []string{"bf_node_space_size=x"}, false},
 		"basic priority":        {"PriorityType = priority/basic\nPriorityWeightAge = 9\n", batch.Slurm{}, nil, false},
 	} {
 		r := config(c.text).rules()
 		got := r.Policy.Slurm
 		slices.Sort(r.Unmodelled)
-		same := got.Builtin == c.want.Builtin && got.Recent == c.want.Recent && got.Interval == c.want.Interval && got.Multifactor.Age == c.want.Multifactor.Age &&
+		same := got.Builtin == c.want.Builtin && got.Recent == c.want.Recent && got.KillInvalid == c.want.KillInvalid && got.Interval == c.want.Interval && got.Multifactor.Age == c.want.Multifactor.Age &&
 			got.Multifactor.JobSize == c.want.Multifactor.JobSize && got.Multifactor.MaxAge == c.want.Multifactor.MaxAge && got.Multifactor.AccrueAlways == c.want.Multifactor.AccrueAlways
 		if !same || r.Policy.Name != "slurm" || !slices.Equal(r.Unmodelled, c.left) || r.Hidden != c.hidden {
 			t.Errorf("%s: %+v, want %+v, %q, hidden %v", name, r, c.want, c.left, c.hidden)
