@@ -62,6 +62,10 @@ type Door struct {
 // ErrStranger is a request without a credential that is good here.
 var ErrStranger = errors.New("who are you? Show a grid certificate, a proxy, or a bearer token")
 
+// errLimited is a proxy that may not start jobs, as those that jobs have with them: who takes one from a node is not to hand in more,
+// nor, where it is an administrator's, to act as one.
+var errLimited = errors.New("the proxy that you showed is limited, and may not start jobs: make a full one (grid auth proxy)")
+
 // audienceError is a good token of an issuer that is believed, which is meant for others.
 type audienceError struct {
 	has  []string
@@ -91,7 +95,7 @@ func (e *silentIssuerError) Error() string {
 // Unwrap tells what was wrong.
 func (e *silentIssuerError) Unwrap() error { return e.err }
 
-// refusal is what a stranger is told: that what he showed has run out, is a good token that is meant for
+// refusal is what a stranger is told: that what he showed has run out, is limited, is a good token that is meant for
 // others, or one whose issuer does not answer, which he can see himself, and of what else is wrong with it nothing.
 func refusal(r *http.Request, err error, now time.Time) error {
 	const again = "%s that you showed ran out at %s: renew it (grid auth status)"
@@ -100,6 +104,9 @@ func refusal(r *http.Request, err error, now time.Time) error {
 	}
 	if e, ok := errors.AsType[*audienceError](err); ok {
 		return e
+	}
+	if errors.Is(err, errLimited) {
+		return errLimited
 	}
 	if e, ok := errors.AsType[*silentIssuerError](err); ok {
 		return &silentIssuerError{issuer: e.issuer}
@@ -156,6 +163,9 @@ func (d *Door) known(r *http.Request) (Person, error) {
 	x, err := trust.Peer(r.TLS.PeerCertificates)
 	if err != nil {
 		return Person{}, err
+	}
+	if x.Limited() {
+		return Person{}, errLimited
 	}
 	p := Person{Subject: x.Identity(), Expires: x.NotAfter()}
 	p.VO, p.FQANs, p.Doubt = d.attributes(trust, x)

@@ -228,6 +228,16 @@ func TestDoorKnowsCertificates(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}
 	}
+	for name, x := range map[string]*credential.X509{
+		"user": f.proxy(alice, credential.ProxyOptions{Limited: true}), "administrator": f.proxy(f.proxy(f.user(f.ca, "Admin"), credential.ProxyOptions{Limited: true}), hour),
+	} {
+		if p := f.ping(f.client(x), ""); p.LetIn || p.Admin || !strings.Contains(p.Said, "is limited") {
+			t.Errorf("a limited proxy of a %s: %+v", name, p)
+		}
+		if said := f.refused(f.client(x), "", "POST"); !strings.Contains(said, "is limited") {
+			t.Errorf("with a limited proxy a %s hears %q", name, said)
+		}
+	}
 	for _, method := range []string{"GET", "POST"} {
 		resp := f.refused(f.client(f.proxy(alice, expired)), "", method)
 		if !strings.Contains(resp, "the certificate or proxy that you showed ran out at ") {
