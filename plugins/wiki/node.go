@@ -84,14 +84,23 @@ func (n *Node) text(name, value string) {
 	case "PARTITION":
 		n.Partition = value
 	case "SPEED":
-		n.Speed, _ = strconv.ParseFloat(value, 64)
+		n.Speed = real(value)
 	case "CPULOAD":
-		n.Load, _ = strconv.ParseFloat(value, 64)
+		n.Load = real(value)
 	case "CRES", "GRES":
 		n.GPUs = gpus(value)
 	case "CAT":
 		n.Reason = value
 	}
+}
+
+// real reads a number that something can be measured by; 0 where it is none.
+func real(text string) float64 {
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(n > 0 && n < 1e12) {
+		return 0
+	}
+	return n
 }
 
 // gpu is the generic resource that GPUs are, by Slurm's name for it.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"path/filepath"
 	"reflect"
@@ -298,6 +299,7 @@ func FuzzReply(f *testing.F) {
 	f.Add("SC=0 ARG=2#n1:STATE=Idle;CPROC=2;#n2:STATE=Busy;")
 	f.Add("SC=0 ARG=2\nn1 STATE=Idle;CPROC=2;\n")
 	f.Add("SC=0;RESPONSE=done")
+	f.Add("SC=0 ARG=1#n1:STATE=Idle;CPROC=2;SPEED=Inf;CPULOAD=NaN;")
 	f.Add("SC=0 ARG=4#n1:STATE=Idle;CPROC=9223372036854775807;APROC=3;CCLASS=[b:2];SPEED=1e-300;#j1:STATE=Running;TASKLIST=n1:n1;STARTTIME=9223372036854775807;WCLIMIT=9;#" +
 		"n2:STATE=Running;CPROC=2;CMEMORY=4;FEATURE=a:b;#j2:STATE=Idle;TASKS=4611686018427387904;DPROCS=4;WCLIMIT=999999999999;UNAME=u;RCLASS=[b:1];QUEUETIME=5;")
 	f.Fuzz(func(t *testing.T, text string) {
@@ -344,6 +346,12 @@ func hostile(t *testing.T, nodes []Node, jobs []Job) {
 	}
 	if list, err := sharesOf(nodes); err == nil {
 		count(list, &reading{at: now, nodes: nodes, jobs: jobs})
+		for _, sh := range list {
+			r := sh.resource(&site{url: "wiki://h:1", client: &Client{Address: "h:1"}}, now)
+			if speed := r.Benchmarks["hep-spec06"]; math.IsInf(speed, 0) || r.FreeSlots.V < 0 || r.TotalSlots.V < 0 || r.Waiting.V < 0 || r.UsedSlots.V < 0 || r.EstimatedWait.V < 0 {
+				t.Errorf("%+v", r)
+			}
+		}
 	}
 }
 
