@@ -172,9 +172,14 @@ func FuzzAnswers(f *testing.F) {
 	f.Add("at id b-x g0 1 77\nnone id2\nbusy id3\n")
 	f.Add("ok g0 12\nno g1 1 text\ndup x\n")
 	f.Add("job a\nstarted 1 n\nended 2 3 run\ncancelled\n")
+	f.Add("job a\nused\n876000h 876000h\n876000h 876000h\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		parsePlaces(text, ValidID)
-		parseOutcomes(text, []string{"a"})
+		for _, o := range parseOutcomes(text, []string{"a"}) {
+			if o.CPU < 0 || o.CPU > mostUsed {
+				t.Errorf("%q: %v of a processor", text, o.CPU)
+			}
+		}
 		(&lines{take: func(string) error { return nil }}).Write([]byte(text))
 		(&objects{take: func([]byte) error { return nil }}).Write([]byte(text))
 		opts := Options{}
