@@ -52,6 +52,7 @@ func FuzzLists(f *testing.F) {
 // The diagnosis of a job is a job's own file as well: whatever it says, no figure is one that no job has.
 func FuzzDiagnosis(f *testing.F) {
 	f.Add("nodename=n1\nWallTime=10s\nKernelTime=1.2s\nUserTime=3.4s\nMaxResidentMemory=1024kB\nexitcode=0\nLRMSStartTime=20260101000000Z\n")
+	f.Add(strings.Repeat("UserTime=1e9s\n", 12))
 	f.Add("WallTime=NaNs\nUserTime=nan\nKernelTime=+Inf\nMaxResidentMemory=-1\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		var st plugins.Status

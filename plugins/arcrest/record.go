@@ -66,7 +66,7 @@ func fillDiag(st *plugins.Status, diag []byte) {
 			st.WallTime = seconds(value)
 		case "usertime", "kerneltime":
 			if key != strings.ToLower(key) { // GNU time's; a batch system's own "usertime" is the sum
-				st.CPUTime += seconds(value)
+				st.CPUTime = min(st.CPUTime+seconds(value), mostSeconds*time.Second)
 			}
 		case "maxresidentmemory":
 			st.MaxMemory = number(value)
@@ -94,10 +94,13 @@ func exitCode(s string) (code glue.Opt[int]) {
 	return code
 }
 
+// mostSeconds is more than any job runs, or has of processors, in one line that tells of it and in all.
+const mostSeconds = 1e9
+
 // seconds reads "4", "4.00" and "4.00s".
 func seconds(s string) time.Duration {
 	f, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(s), "s"), 64)
-	if err != nil || !(f >= 0 && f <= 1e9) { // which NaN is not
+	if err != nil || !(f >= 0 && f <= mostSeconds) { // which NaN is not
 		return 0
 	}
 	return time.Duration(f * float64(time.Second))
