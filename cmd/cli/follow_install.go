@@ -84,8 +84,21 @@ func secretProxy(name, value string) bool {
 
 // unitWord is a word as a unit has it (systemd.syntax(7), systemd.unit(5) on specifiers).
 func unitWord(s string) string {
-	s = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "%", "%%").Replace(s)
-	return `"` + s + `"`
+	var b strings.Builder
+	for _, c := range []byte(s) {
+		switch {
+		case c == '\\' || c == '"':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c == '%':
+			b.WriteString("%%")
+		case c < ' ' || c == 0x7f: // a line break would begin another setting
+			fmt.Fprintf(&b, `\x%02x`, c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return `"` + b.String() + `"`
 }
 
 func runFollowInstall(ctx context.Context, d *deps, args []string) error {
