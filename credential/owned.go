@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"gridbroker/durable"
 )
@@ -24,4 +25,16 @@ func Owned(env Env, path string) error {
 		return problem("file.owner", at, "others could have written to it", why, "chown it to you, or: chmod go-w "+quote(at))
 	}
 	return err
+}
+
+// OwnedPlace refuses a directory as Owned does, and where it is still to be made the
+// nearest one above it that is there: who can write to that could put another in its place.
+func OwnedPlace(env Env, dir string) error {
+	for dir != filepath.Dir(dir) {
+		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	return Owned(env, dir)
 }

@@ -25,13 +25,17 @@ import (
 // openRecords opens the job records. What says where jobs are and where they
 // are cancelled must not have been written by others.
 func openRecords(d *deps, c config) (*jobs.SQLite, error) {
-	dir := stateDir(d, c)
-	for _, path := range []string{dir, filepath.Join(dir, "jobs.db")} {
-		if err := credential.Owned(credentialEnv(d), path); err != nil {
-			return nil, usageError(fmt.Errorf("job records: %w", err))
-		}
+	dir, env := stateDir(d, c), credentialEnv(d)
+	_, missing := os.Stat(dir)
+	if err := errors.Join(credential.OwnedPlace(env, dir), credential.Owned(env, filepath.Join(dir, "jobs.db"))); err != nil {
+		return nil, usageError(fmt.Errorf("job records: %w", err))
 	}
 	store, err := jobs.OpenStore(dir, d.env.Now)
+	if err == nil && missing != nil { // somebody else may have made it a moment ago
+		if err := credential.Owned(env, dir); err != nil {
+			return nil, usageError(errors.Join(fmt.Errorf("job records: %w", err), store.Close()))
+		}
+	}
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
 		err = fmt.Errorf("%w; --state-dir, or GRID_STATE_DIR, names another place for them", err)
 	}

@@ -73,7 +73,7 @@ func discover(ctx context.Context, d *deps, c config, b *plugins.Registry, where
 // otherwise, with a word about it.
 func ownCache(d *deps) *infosys.Cache {
 	dir := cacheDir(d)
-	if err := credential.Owned(credentialEnv(d), dir); err != nil {
+	if err := credential.OwnedPlace(credentialEnv(d), dir); err != nil {
 		sayErr(d, "the cache of answers is not used: %v", err)
 		return nil
 	}
