@@ -1,18 +1,25 @@
 package durable
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"syscall"
 )
 
-// CopyFile copies to a new file, which is its owner's alone.
+// CopyFile copies a regular file to a new one, which is its owner's alone. A pipe or a
+// device is an error; nothing is waited for.
 func CopyFile(from, to string) error {
-	in, err := os.Open(from)
+	in, err := os.OpenFile(from, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
+	if info, err := in.Stat(); err != nil || !info.Mode().IsRegular() {
+		return cmp.Or(err, fmt.Errorf("%s is no regular file", from))
+	}
 	return CopyTo(in, to)
 }
 

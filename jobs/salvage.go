@@ -89,6 +89,9 @@ func (s *SQLite) salvage(ctx context.Context, dir string) (taken int, lost []str
 		return 0, nil, err
 	}
 	defer db.Close()
+	if tablesAlone(db) != nil {
+		return 0, nil, nil
+	}
 	ids := map[string]bool{}
 	for _, way := range waysToIDs {
 		idsBy(ctx, db, way, ids)

@@ -124,6 +124,20 @@ func openFile(dir string, now func() time.Time) (*SQLite, error) {
 	return s, nil
 }
 
+// tablesAlone refuses a file that has more than tables and indexes. A view in the place of a
+// table may have rows without end, and a trigger does what it says whenever a record is written.
+func tablesAlone(db *sql.DB) error {
+	var kind, name string
+	err := db.QueryRow("SELECT type, name FROM sqlite_master WHERE type NOT IN ('table', 'index') LIMIT 1").Scan(&kind, &name)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err == nil {
+		err = fmt.Errorf("it has a %s, %q, which no file of ours has", kind, name)
+	}
+	return err
+}
+
 // oneAtATime lets one process at a time open the file: the change to
 // write-ahead logging that the first of them makes waits for nobody, it fails.
 func oneAtATime(dir string) (done func(), err error) {
@@ -155,6 +169,9 @@ func (s *SQLite) Close() error {
 
 // migrate brings an old file up to date; one of a newer program is refused.
 func (s *SQLite) migrate() error {
+	if err := tablesAlone(s.db); err != nil {
+		return err
+	}
 	var version int
 	if err := s.db.QueryRow("PRAGMA user_version").Scan(&version); err != nil {
 		return err
