@@ -1,6 +1,7 @@
 package environment
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -53,6 +54,24 @@ func TestWhatIsNoDefinition(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestSettingsOfOthers: settings that a neighbour could have written, and so said whose images jobs get and where they are not
+// isolated, are not read.
+func TestSettingsOfOthers(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "grid")
+	file := filepath.Join(dir, "node.json")
+	if err := errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(file, []byte(`{"definitions": "/d", "cache": "/c"}`), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	for _, modes := range [][3]os.FileMode{{0o755, 0o644, 1}, {0o755, 0o666}, {0o777, 0o644}, {0o755 | os.ModeSticky, 0o600, 1}} {
+		if err := errors.Join(os.Chmod(dir, modes[0]), os.Chmod(file, modes[1])); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadNode(file); (err == nil) != (modes[2] == 1) || err != nil && !strings.Contains(err.Error(), "others could have written") {
+			t.Errorf("%v, %v: %v", modes[0], modes[1], err)
+		}
 	}
 }
 

@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"gridbroker/durable"
 )
 
 // A Node is a node's settings for environments, in a file of JSON that the site writes.
@@ -41,13 +43,21 @@ type Node struct {
 	file string // where the settings were read
 }
 
-// ReadNode reads a node's settings; unknown keys are errors.
+// ReadNode reads a node's settings; unknown keys are errors. Settings that somebody else than this user or root could have
+// written are refused: they say whose images and signatures jobs believe.
 func ReadNode(file string) (*Node, error) {
 	f, err := openRegular(file) // a pipe would wait for its writer
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
+	at, why, err := durable.OthersCanExchange(file, os.Geteuid())
+	if err != nil {
+		return nil, err
+	}
+	if at != "" {
+		return nil, fmt.Errorf("others could have written %s: of %s, %s: it and the folders that it lies in have to be root's, or this user's, and closed to the writing of others", file, at, why)
+	}
 	text, err := io.ReadAll(io.LimitReader(f, 1<<20))
 	if err != nil {
 		return nil, err
