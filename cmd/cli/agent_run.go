@@ -218,7 +218,7 @@ func (f agentRunOptions) govern(ag *agent.Agent, reader plugins.QueueReader) {
 // agentMemory is the file that an agent keeps its memory in.
 func agentMemory(d *deps, f agentRunOptions) (string, error) {
 	if f.memory != "" {
-		return abs(d, f.memory), credential.Owned(credentialEnv(d), abs(d, f.memory))
+		return abs(d, f.memory), credential.OwnedPlace(credentialEnv(d), abs(d, f.memory))
 	}
 	c, err := loadConfig(d)
 	if err != nil {
