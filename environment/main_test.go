@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	}
 	os.Chmod(dir, 0o755)
 	launcherProgram = filepath.Join(dir, "grid-launch")
-	build := exec.Command("go", "build", "-o", dir, "gridbroker/cmd/grid-launch", "gridbroker/cmd/grid-deploy")
+	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", dir, "gridbroker/cmd/grid-launch", "gridbroker/cmd/grid-deploy")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)

@@ -47,7 +47,7 @@ func (m workshopTests) Run() int {
 // build builds grid, and grid-launch and grid-deploy as they run on nodes: without libraries.
 func (w *workshop) build() {
 	for program, cgo := range map[string]string{"grid": "", "grid-launch": "CGO_ENABLED=0", "grid-deploy": "CGO_ENABLED=0"} {
-		cmd := exec.Command("go", "build", "-o", filepath.Join(w.dir, program), "gridbroker/cmd/"+program)
+		cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", filepath.Join(w.dir, program), "gridbroker/cmd/"+program)
 		if cgo != "" {
 			cmd.Env = append(os.Environ(), cgo)
 		}

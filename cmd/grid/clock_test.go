@@ -109,7 +109,7 @@ var clocked = sync.OnceValues(func() (string, error) {
 	if err := os.WriteFile(list, overlay, 0o600); err != nil {
 		return "", err
 	}
-	out, err := exec.Command("go", "build", "-overlay", list, "-o", dir+"/", "gridbroker/cmd/grid", "gridbroker/cmd/grid-launch").CombinedOutput()
+	out, err := exec.Command("go", "build", "-ldflags=-s -w", "-overlay", list, "-o", dir+"/", "gridbroker/cmd/grid", "gridbroker/cmd/grid-launch").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("%w\n%s", err, out)
 	}

@@ -35,7 +35,7 @@ func environmentNode(t *testing.T, root, at string) (query string) {
 			t.Fatal(err)
 		}
 	}
-	build := exec.Command("go", "build", "-o", dir, "gridbroker/cmd/grid-launch", "gridbroker/cmd/grid-deploy")
+	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", dir, "gridbroker/cmd/grid-launch", "gridbroker/cmd/grid-deploy")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
