@@ -38,7 +38,7 @@ func choiceFacets(mark func(glue.Endpoint) string, ranked bool) facets[choice] {
 	}
 	return facets[choice]{
 		usual: usual,
-		wide: []string{"job", "place", "id", "resource", "site", "score", "expected", "uncertainty", "wait", "stage_in", "run", "success", "free", "waiting",
+		wide: []string{"file", "job", "place", "id", "resource", "site", "score", "expected", "uncertainty", "wait", "stage_in", "run", "success", "free", "waiting",
 			"rank", "interface", "endpoint", "age"},
 		all: slices.Concat(choiceNames(mark), choiceTimes(), choiceCounts()),
 	}
@@ -49,6 +49,7 @@ func choiceNames(mark func(glue.Endpoint) string) []facet[choice] {
 		return facet[choice]{name, head, func(_ *deps, c choice) string { return of(c) }, nil, of}
 	}
 	return []facet[choice]{
+		text("file", "FILE", func(c choice) string { return c.job.File }), // tells jobs of one name apart
 		text("job", "JOB", func(c choice) string { return jobLabel(c.job) }),
 		{"place", ">#", func(_ *deps, c choice) string { return strconv.Itoa(c.place) }, func(x, y choice) int { return cmp.Compare(x.place, y.place) }, nil},
 		{"resource", "RESOURCE", func(_ *deps, c choice) string { return label(c.Resource) + mark(c.Endpoint) }, nil,
