@@ -69,7 +69,7 @@ func flagValues(d *deps) map[string]cobra.CompletionFunc {
 		"--site":    completeSites(d),
 		"--rte":     ofResources(d, func(r *glue.Resource) []cobra.Completion { return r.RuntimeEnvironments }),
 
-		"JOBS --state": fixed(stateNames()...),
+		"JOBS --state": listed(stateNames()...),
 		"JOBS --at":    ofJobs(d, func(r *jobs.Record) []string { return []string{r.At, r.Site} }),
 		"JOBS --name":  ofJobs(d, func(r *jobs.Record) []string { return []string{r.Name} }),
 		"JOBS --group": ofJobs(d, func(r *jobs.Record) []string { return []string{r.Parent, r.ParentName} }),
@@ -87,6 +87,34 @@ func flagValues(d *deps) map[string]cobra.CompletionFunc {
 
 func fixed(values ...string) cobra.CompletionFunc {
 	return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
+}
+
+// listed completes the last of several values with commas between, by those that are not named yet.
+func listed(values ...string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		before := typed[:strings.LastIndex(typed, ",")+1]
+		named := strings.Split(before, ",")
+		var list []cobra.Completion
+		for _, v := range values {
+			if !slices.Contains(named, v) {
+				list = append(list, before+v)
+			}
+		}
+		return list, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// ordered completes one value, with the minus before it that turns an order round where one was typed.
+func ordered(values ...string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		list := slices.Clone(values)
+		if strings.HasPrefix(typed, "-") {
+			for i, v := range list {
+				list[i] = "-" + v
+			}
+		}
+		return list, cobra.ShellCompDirectiveNoFileComp
+	}
 }
 
 func described(name, text string) cobra.Completion {

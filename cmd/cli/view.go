@@ -48,9 +48,8 @@ func (v *view) choosing(cmd *cobra.Command, names []string) {
 	f.StringSliceVar(&v.columns, "columns", nil, "these `columns`: "+strings.Join(names, ", "))
 	f.StringVar(&v.sort, "sort", "", "by this `column`; a minus before it turns the order round")
 	f.StringVarP(&v.output, "output", "o", "", "`form`: wide, json, csv")
-	for _, flag := range []string{"columns", "sort"} {
-		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
-	}
+	_ = cmd.RegisterFlagCompletionFunc("columns", listed(names...))
+	_ = cmd.RegisterFlagCompletionFunc("sort", ordered(names...))
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"wide", "json", "csv"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
