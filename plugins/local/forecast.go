@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,7 +26,8 @@ const goodFor = time.Minute
 // Forecast implements plugins.Forecaster: the engine runs the site's queue
 // forward as the runner will, first come first served, with the limits as run
 // times, and the job behind it; so a start is rather too late than too early, and
-// one at once is certain.
+// one at once is certain. A job that names no limit is taken to run as long as those
+// that ended here last.
 func (b *Backend) Forecast(ctx context.Context, job *jdl.Job, rs []*glue.Resource) (map[string]rank.Forecast, error) {
 	all := map[string]rank.Forecast{}
 	var errs []error
@@ -40,7 +42,7 @@ func (b *Backend) Forecast(ctx context.Context, job *jdl.Job, rs []*glue.Resourc
 			continue
 		}
 		if start, ok := wait(s, f, job); ok {
-			all[r.ID] = rank.Forecast{Source: r.ID, Made: f.At, GoodUntil: f.At.Add(goodFor), Median: start, High: start,
+			all[r.ID] = rank.Forecast{Source: r.Source, Made: f.At, GoodUntil: f.At.Add(goodFor), Median: start, High: start,
 				PastError: glue.Some(max(time.Second, start/2))} // by how much limits are longer than runs
 		}
 	}
@@ -90,11 +92,65 @@ func (r *reading) recent(ctx context.Context, s *site) (*batch.Forecast, error) 
 	if err != nil {
 		return nil, err
 	}
+	suppose(s, state.Jobs, now)
 	f, err := (&batch.Forecaster{Policy: batch.Policy{Name: "fcfs"}}).Forecast(state)
 	if err == nil {
 		r.at, r.last = now, f
 	}
 	return f, err
+}
+
+const (
+	fewEnded  = 3  // ended jobs tell how long jobs run here
+	manyEnded = 20 // are as good as all
+	// unknownRun is taken where fewer ended: what the broker takes for jobs that nobody knows (prior_run).
+	unknownRun = time.Hour
+)
+
+// suppose gives jobs that name no limit the run time of those that ended here last; one that has run
+// for longer is taken to need as long again.
+func suppose(s *site, jobs []batch.Job, now time.Time) {
+	open := func(j batch.Job) bool { return j.Requested >= s.MaxWall }
+	if !slices.ContainsFunc(jobs, open) {
+		return
+	}
+	usual := usualRun(s, jobs)
+	for i := range jobs {
+		if !open(jobs[i]) {
+			continue
+		}
+		jobs[i].Requested = usual
+		if ran := now.Sub(jobs[i].Started); !jobs[i].Started.IsZero() && ran >= usual {
+			jobs[i].Requested = 2 * ran
+		}
+	}
+}
+
+// usualRun is the mean run time of the jobs that came last of those that have ended, jobs being the others. Ids are in the
+// order of time.
+func usualRun(s *site, jobs []batch.Job) time.Duration {
+	ids, err := s.names("jobs")
+	if err != nil {
+		return unknownRun
+	}
+	living := make(map[string]bool, len(jobs))
+	for i := range jobs {
+		living[jobs[i].ID] = true
+	}
+	n, sum := 0, time.Duration(0)
+	for i := len(ids) - 1; i >= 0 && n < manyEnded; i-- {
+		if living[ids[i]] {
+			continue
+		}
+		if st, err := s.status(ids[i]); err == nil && st.State.Final() && !st.Started.IsZero() {
+			sum += max(time.Second, st.Ran)
+			n++
+		}
+	}
+	if n < fewEnded {
+		return unknownRun
+	}
+	return sum / time.Duration(n)
 }
 
 // wait is how long the job would wait if it were submitted at the time of a

@@ -46,7 +46,7 @@ type Site struct {
 	Memory   int64         `json:"memory"`   // MB; 0: this machine's
 	Tags     []string      `json:"tags"`     // runtime environments
 	Speed    float64       `json:"speed"`    // relative to 1.0; 0: 1.0
-	MaxWall  time.Duration `json:"max_wall"` // 0: DefaultMaxWall
+	MaxWall  time.Duration `json:"max_wall"` // 0: defaultMaxWall
 	Access   []string      `json:"access"`   // ACL rules (VO:name ...); empty: everybody
 	Disabled bool          `json:"disabled"` // publishes itself as draining
 	// Environments is a folder of definitions of runtime environments, or the settings of a node (*.json), absolute; jobs
@@ -57,9 +57,9 @@ type Site struct {
 	Cache string
 }
 
-// DefaultMaxWall is the limit of a site that names none. It is published and
+// defaultMaxWall is the limit of a site that names none. It is published and
 // held to, so that jobs that ask for a wall time find a number to compare with.
-const DefaultMaxWall = 365 * 24 * time.Hour
+const defaultMaxWall = 365 * 24 * time.Hour
 
 // Options configure the back-end.
 type Options struct {
@@ -137,7 +137,7 @@ func withDefaults(s Site, opts Options) Site {
 		s.Memory = opts.Memory
 	}
 	if s.MaxWall == 0 {
-		s.MaxWall = DefaultMaxWall
+		s.MaxWall = defaultMaxWall
 	}
 	return s
 }

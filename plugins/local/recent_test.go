@@ -48,6 +48,41 @@ func waiting(t testing.TB, n int) (b *local.Backend, dir string, now *time.Time,
 	return b, dir, now, &rs[0]
 }
 
+// Jobs that name no limit are taken to run as those that ended last, and not for the year that they may; and what the same
+// source counts is heard no more beside that.
+func TestForecastWithoutLimits(t *testing.T) {
+	b, dir, now, r := waiting(t, 0)
+	var reqs []plugins.Request
+	for i := range 4 {
+		reqs = append(reqs, request("here", fmt.Sprint("j", i), shell("true")))
+	}
+	for _, res := range b.Submit(t.Context(), reqs, nil) {
+		if res.Err != nil {
+			t.Fatal(res.Err)
+		}
+	}
+	waits := func(want time.Duration) {
+		t.Helper()
+		*now = now.Add(time.Minute)
+		fs, err := b.Forecast(t.Context(), &jdl.Job{Demand: jdl.Demand{Slots: 1}}, []*glue.Resource{r})
+		if f := fs[r.ID]; err != nil || f.Median != want || f.Source != r.Source {
+			t.Errorf("a wait of %v by %s, want %v by %s: %v", f.Median, f.Source, want, r.Source, err)
+		}
+	}
+	waits(2 * time.Hour)
+	for i, ran := range []time.Duration{10, 20, 30} {
+		end := filepath.Join(dir, "here", "jobs", fmt.Sprint("e", i), "status.json")
+		text := fmt.Sprintf(`{"state": "done", "started": "2023-11-14T22:00:00Z", "ended": "2023-11-14T22:01:00Z", "ran": %d}`, ran*time.Second)
+		if err := os.MkdirAll(filepath.Dir(end), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(end, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	waits(40 * time.Second)
+}
+
 // Forecasts of one second go by one reading of the queue, and by a new one after
 // that or when this process itself has changed the queue.
 func TestForecastsShareAReading(t *testing.T) {
@@ -72,7 +107,7 @@ func TestForecastsShareAReading(t *testing.T) {
 	b.Submit(t.Context(), []plugins.Request{request("here", "j5", shell("true")), request("here", "j6", shell("true"))}, nil)
 	var group sync.WaitGroup
 	for range 8 {
-		group.Go(func() { waits(time.Hour+local.DefaultMaxWall, "two more were submitted here") })
+		group.Go(func() { waits(2*time.Hour, "two more were submitted here") })
 	}
 	group.Wait()
 	b.Cancel(t.Context(), []plugins.Handle{{Interface: glue.InterfaceLocal, Endpoint: local.EndpointURL("here"), ID: "j6"}})
