@@ -227,13 +227,21 @@ func runSchedulerInit(ctx context.Context, d *deps, file string, f schedulerInit
 	if err := s.Migrate(ctx); err != nil {
 		return err
 	}
+	newer, err := s.Check(ctx)
+	if err != nil {
+		return err
+	}
 	if f.newKey {
 		err = scheduler.TakeKey(ctx, s)
 	}
 	if err = cmp.Or(err, checkKey(ctx, c, s)); err != nil {
 		return err
 	}
-	sayErr(d, "the database is up to date")
+	if newer {
+		sayErr(d, "the database has the %s", schemaWords(newer))
+	} else {
+		sayErr(d, "the database is up to date")
+	}
 	if f.restored {
 		if err = s.Restored(ctx, d.env.Now()); err == nil {
 			sayErr(d, "noted that it is an older copy: jobs that were sent since are looked for at their sites before they are sent again")
@@ -385,7 +393,7 @@ func schedulerExportCmd(d *deps, file *string) *cobra.Command {
 				return err
 			}
 			defer s.Close()
-			if err := s.Check(cmd.Context()); err != nil {
+			if _, err := s.Check(cmd.Context()); err != nil {
 				return err
 			}
 			for last := int64(0); ; {

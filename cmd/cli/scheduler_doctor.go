@@ -38,11 +38,12 @@ func runSchedulerDoctor(ctx context.Context, d *deps, file string) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	say := l.say
-	if err := store.Check(ctx); err != nil {
+	newer, err := store.Check(ctx)
+	if err != nil {
 		say(false, "database: %v", err)
 		return l.end("scheduler.doctor")
 	}
-	say(true, "database %s, schema of this program", scheduler.Redacted(c.Database))
+	say(true, "database %s, %s", scheduler.Redacted(c.Database), schemaWords(newer))
 	if frozen, err := scheduler.ReadOnly(ctx, store); err != nil {
 		say(false, "database: %v", err)
 	} else if frozen {
@@ -69,6 +70,14 @@ func runSchedulerDoctor(ctx context.Context, d *deps, file string) error {
 	doctorEnds(d, c, say)
 	doctorClusters(ctx, d, c, store, say)
 	return l.end("scheduler.doctor")
+}
+
+// schemaWords tell of a database's schema with which this program works.
+func schemaWords(newer bool) string {
+	if newer {
+		return "schema of the next version, beside whose program this one goes on: run that one"
+	}
+	return "schema of this program"
 }
 
 // doctorClock compares the clock with the database's.

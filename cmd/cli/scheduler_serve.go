@@ -31,16 +31,25 @@ it is interrupted.`,
 	}
 }
 
+// checkStore tells whether this program and its configuration go with the database.
+func checkStore(ctx context.Context, d *deps, c schedulerConfig, store *scheduler.Store) error {
+	newer, err := store.Check(ctx)
+	if err != nil {
+		return err
+	}
+	if newer {
+		sayErr(d, "the database has the %s", schemaWords(newer))
+	}
+	return checkKey(ctx, c, store)
+}
+
 func runSchedulerServe(ctx context.Context, d *deps, file string) error {
 	c, store, err := openSchedulerFile(d, file)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	if err := store.Check(ctx); err != nil {
-		return err
-	}
-	if err := checkKey(ctx, c, store); err != nil {
+	if err := checkStore(ctx, d, c, store); err != nil {
 		return err
 	}
 	opened := &asUsers{a: d, of: map[[sha256.Size]byte]userBackends{}}

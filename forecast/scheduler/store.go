@@ -188,35 +188,40 @@ func (s *Store) provider() (*goose.Provider, error) {
 	return goose.NewProvider(s.d.goose, s.db, files, goose.WithVerbose(false))
 }
 
-// Migrate brings the schema up to this program's version.
+// Migrate brings the schema up to this program's version. A schema that is one version newer is left as it is.
 func (s *Store) Migrate(ctx context.Context) error {
 	p, err := s.provider()
 	if err != nil {
 		return err
 	}
-	_, err = p.Up(ctx)
+	if _, err := p.Up(ctx); err != nil {
+		return err
+	}
+	_, err = s.Check(ctx)
 	return err
 }
 
 // ErrSchema is a database whose schema is not this program's.
-var ErrSchema = errors.New("the database has another schema than this program; run: grid scheduler init")
+var ErrSchema = errors.New("the database's schema is not this program's")
 
 // Check tells whether the schema is this program's, or one version newer: a
 // replica goes on during a rolling upgrade.
-func (s *Store) Check(ctx context.Context) error {
+func (s *Store) Check(ctx context.Context) (newer bool, err error) {
 	p, err := s.provider()
 	if err != nil {
-		return err
+		return false, err
 	}
 	have, err := p.GetDBVersion(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
-	if sources := p.ListSources(); len(sources) > 0 {
-		want := sources[len(sources)-1].Version
-		if have != want && have != want+1 {
-			return fmt.Errorf("%w (it has %d, this program knows %d)", ErrSchema, have, want)
-		}
+	sources := p.ListSources()
+	want := sources[len(sources)-1].Version
+	switch {
+	case have < want:
+		return false, fmt.Errorf("%w: it has version %d, this program wants %d; run: grid scheduler init", ErrSchema, have, want)
+	case have > want+1:
+		return false, fmt.Errorf("%w: it has version %d, which is of a newer program, and this one knows those up to %d: run that program", ErrSchema, have, want)
 	}
-	return nil
+	return have > want, nil
 }
