@@ -202,7 +202,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 }
 
 // ErrSchema is a database whose schema is not this program's.
-var ErrSchema = errors.New("the database's schema is not this program's")
+var ErrSchema = errors.New("the database has another schema than this program")
 
 // Check tells whether the schema is this program's, or one version newer: a
 // replica goes on during a rolling upgrade.
@@ -219,7 +219,7 @@ func (s *Store) Check(ctx context.Context) (newer bool, err error) {
 	want := sources[len(sources)-1].Version
 	switch {
 	case have < want:
-		return false, fmt.Errorf("%w: it has version %d, this program wants %d; run: grid scheduler init", ErrSchema, have, want)
+		return false, fmt.Errorf("%w; run: grid scheduler init (it has version %d, this program wants %d)", ErrSchema, have, want)
 	case have > want+1:
 		return false, fmt.Errorf("%w: it has version %d, which is of a newer program, and this one knows those up to %d: run that program", ErrSchema, have, want)
 	}
