@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"gridbroker/foreign"
 	"gridbroker/jdl"
 	"gridbroker/jobs"
 	"gridbroker/plugins"
@@ -100,5 +102,53 @@ func changeAt(ctx context.Context, s *session, r *jobs.Outcome, change map[strin
 		return &plugins.Error{Kind: plugins.Refused, Op: "refresh", Endpoint: r.Handle.Endpoint,
 			Err: errors.New("only a job that waits at a central scheduler can be changed")}
 	}
-	return call.Call(ctx, r.Handle.Endpoint, "refresh", "PATCH", "/v1/jobs/"+url.PathEscape(r.Handle.ID), change, nil)
+	last, _, err := changes(ctx, call, r, 0)
+	if err == nil {
+		err = call.Call(ctx, r.Handle.Endpoint, "refresh", "PATCH", "/v1/jobs/"+url.PathEscape(r.Handle.ID), change, nil)
+	}
+	if err != nil {
+		return err
+	}
+	return changed(ctx, call, r, last)
+}
+
+// changeTime is how long a change is waited for: the scheduler's next cycle takes it in, where the job still waits then.
+const changeTime = 10 * time.Second
+
+// changed waits until the scheduler has taken in a change of a job, after an entry of its log. What is not known then is with its log.
+func changed(ctx context.Context, call caller, r *jobs.Outcome, last int64) error {
+	ctx, cancel := context.WithTimeout(ctx, changeTime)
+	defer cancel()
+	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		_, list, _ := changes(ctx, call, r, last) // one that does not answer is asked again
+		for _, e := range list {
+			switch e.Event {
+			case "refreshed":
+				return nil
+			case "refresh refused":
+				return &plugins.Error{Kind: plugins.Refused, Op: "refresh", Endpoint: r.Handle.Endpoint, Said: foreign.Text(e.Said)}
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(pause):
+		}
+	}
+}
+
+// notice is what the scheduler has noted of a job.
+type notice struct {
+	ID          int64
+	Event, Said string
+}
+
+// changes are the entries of a job's log behind one, and the last of them.
+func changes(ctx context.Context, call caller, r *jobs.Outcome, after int64) (last int64, list []notice, err error) {
+	var out struct{ Entries []notice }
+	err = call.Call(ctx, r.Handle.Endpoint, "log", "GET", fmt.Sprintf("/v1/jobs/%s/log?after=%d", url.PathEscape(r.Handle.ID), after), nil, &out)
+	for _, e := range out.Entries {
+		after = max(after, e.ID)
+	}
+	return after, out.Entries, err
 }
