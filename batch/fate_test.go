@@ -189,3 +189,66 @@ func TestDecidedOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestMemoryOfFates: a Live that has been set up anew knows from a Memory how jobs ended that were gone before, and of those that were there
+// that they are gone since, which accounting may then tell more of. It keeps nothing of jobs that nobody waits for.
+func TestMemoryOfFates(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0).UTC()
+	dependent := func(id, on string, trigger batch.Trigger) batch.Job {
+		return batch.Job{ID: id, Procs: 1, Requested: time.Hour, Submitted: now, After: []batch.Dependency{{ID: on, On: trigger}}}
+	}
+	picture := batch.State{Now: now, Nodes: []batch.Node{{Name: "n", CPUs: 8, Up: true}}, Jobs: []batch.Job{
+		dependent("ok-failed", "failed", batch.OnSuccess), dependent("not-failed", "failed", batch.OnFailure),
+		dependent("ok-ran", "ran", batch.OnSuccess), dependent("not-ran", "ran", batch.OnFailure),
+		dependent("ok-waited", "waited", batch.OnSuccess), dependent("not-waited", "waited", batch.OnFailure),
+		dependent("ok-told", "told", batch.OnSuccess), dependent("not-told", "told", batch.OnFailure),
+		dependent("ok-unknown", "unknown", batch.OnSuccess), dependent("not-unknown", "unknown", batch.OnFailure),
+	}}
+	with := picture
+	for _, id := range []string{"failed", "ran", "waited", "told", "other"} {
+		j := batch.Job{ID: id, Procs: 1, Requested: time.Hour, Submitted: now, Started: now}
+		if id == "waited" {
+			j.Started = time.Time{}
+		}
+		with.Jobs = append(slices.Clip(with.Jobs), j)
+	}
+	f := batch.Forecaster{Policy: batch.Policy{Name: "easy"}}
+	before, err := f.Live(with)
+	if err != nil {
+		t.Fatal(err)
+	}
+	with.Jobs = slices.DeleteFunc(slices.Clone(with.Jobs), func(j batch.Job) bool { return j.ID == "failed" })
+	if _, err := before.Sync(with, batch.Ending{ID: "failed", Started: now, Ended: now, Failed: true}); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := before.Memory()
+	if err != nil || strings.Contains(string(kept), "other") {
+		t.Fatalf("%s, %v", kept, err)
+	}
+	picture.Now = now.Add(time.Minute)
+	after, err := f.Live(picture)
+	if err == nil {
+		err = after.Recall(kept)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	const hopeless = ": a job that it waits for has ended otherwise than it was to"
+	const unknown, well = "not-unknown not-waited ok-ran %s ok-unknown; not-ran", hopeless + ", ok-failed" + hopeless + ", ok-waited" + hopeless
+	for range 2 {
+		want := "not-failed " + strings.Replace(unknown, "%s", "ok-told", 1) + hopeless + ", not-told" + well
+		if got := outlook(t, after.State()); got != want {
+			t.Errorf("%s, want\n%s", got, want)
+		}
+		if _, err := after.Sync(picture); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := after.Sync(picture, batch.Ending{ID: "told", Started: now, Ended: now.Add(time.Second), Failed: true}); err != nil {
+		t.Fatal(err)
+	}
+	want := "not-failed not-told " + strings.Replace(unknown, "%s ", "", 1) + strings.Replace(well, ", ok-waited", ", ok-told"+hopeless+", ok-waited", 1)
+	if got := outlook(t, after.State()); got != want {
+		t.Errorf("accounting tells: %s, want\n%s", got, want)
+	}
+}

@@ -17,6 +17,7 @@ type memory struct {
 	Errors   *Errors                  `json:"errors,omitempty"`
 	Promises map[string]promiseMemory `json:"promises,omitempty"` // first forecasts of waiting jobs
 	Beside   *besideMemory            `json:"beside,omitempty"`
+	Fates    map[string]fateMemory    `json:"fates,omitempty"` // of jobs that others wait for
 }
 
 // besideMemory is what a Similar has learned.
@@ -38,7 +39,8 @@ type promiseMemory struct {
 const memorySchema = "grid.batch-memory/v1"
 
 // Memory is what was learned, as a JSON document: run times of users' jobs,
-// errors of forecasts, and the forecasts whose outcome is still to come.
+// errors of forecasts, the forecasts whose outcome is still to come, and what became
+// of jobs that others are said to wait for.
 func (l *Live) Memory() ([]byte, error) {
 	m, err := l.f.remember()
 	if err != nil {
@@ -48,12 +50,14 @@ func (l *Live) Memory() ([]byte, error) {
 	for id, p := range l.first {
 		m.Promises[id] = promiseMemory{p.made, p.start}
 	}
+	m.Fates = fatesOf(l)
 	return json.Marshal(m)
 }
 
 // Recall takes in a Memory, in place of all that was learned so far. The belief
 // must be of the kind that the memory is of. Promises of jobs that have started
-// meanwhile teach, those of jobs that are not known any more are dropped.
+// meanwhile teach, those of jobs that are not known any more are dropped. Who is said to wait
+// for a job that has gone goes by what became of it, as in a Sync.
 func (l *Live) Recall(document []byte) error {
 	m, err := l.f.recall(document)
 	if err != nil {
@@ -68,6 +72,7 @@ func (l *Live) Recall(document []byte) error {
 			}
 		}
 	}
+	meet(l, m.Fates)
 	l.stale, l.valid, l.near.current = true, false, false // users may have other numbers
 	return nil
 }

@@ -25,7 +25,7 @@ const endingsBack = time.Minute
 func follow(ctx context.Context, a *Agent, s batch.State) (same bool, err error) {
 	ended := a.endings(ctx, s)
 	if a.live == nil {
-		if err := a.begin(s); err != nil {
+		if err := a.begin(s, ended); err != nil {
 			return false, err
 		}
 	} else {
@@ -33,7 +33,7 @@ func follow(ctx context.Context, a *Agent, s batch.State) (same bool, err error)
 		if past, is := errors.AsType[*batch.PastError](err); is && past.Now.Sub(past.At) <= a.Conf.TTL { // a look that came out of order
 			return false, nil
 		} else if is { // its clock was set back
-			err = a.begin(s)
+			err = a.begin(s, ended)
 		}
 		if err != nil {
 			return false, err
@@ -78,8 +78,8 @@ func holds(slots []wire.Slot, now time.Time) time.Time {
 	return time.Unix(until, 0)
 }
 
-// begin sets the model up, with what was learned so far.
-func (a *Agent) begin(s batch.State) error {
+// begin sets the model up, with what was learned so far and the jobs that have ended since.
+func (a *Agent) begin(s batch.State, ended []batch.Ending) error {
 	var memory []byte
 	if a.live != nil {
 		memory, _ = a.live.Memory()
@@ -93,6 +93,11 @@ func (a *Agent) begin(s batch.State) error {
 	if len(memory) > 0 {
 		if err := live.Recall(memory); err != nil {
 			a.Log.Warn("what was learned before is lost", "error", err)
+		}
+	}
+	if len(ended) > 0 {
+		if _, err := live.Sync(s, ended...); err != nil {
+			return err
 		}
 	}
 	a.live, a.until = live, time.Time{}
@@ -119,11 +124,28 @@ func (a *Agent) endings(ctx context.Context, s batch.State) []batch.Ending {
 }
 
 // gone tells whether jobs are missing that were there at the last look, also of
-// an agent that was stopped since, and when that was.
+// an agent that was stopped since, and when that was. Of one that was stopped others may
+// wait that are not there: it may have seen these.
 func gone(a *Agent, s batch.State) (since time.Time, missing bool) {
 	if a.live == nil {
 		last, missing := a.odds.Missing(s)
-		return time.Unix(last, 0), missing
+		return time.Unix(last, 0), missing || a.recalled != nil && orphaned(s.Jobs)
 	}
 	return a.live.Now(), a.live.Missing(s)
+}
+
+// orphaned tells whether jobs are said to wait for others that are not there.
+func orphaned(jobs []batch.Job) bool {
+	there := make(map[string]bool, len(jobs))
+	for i := range jobs {
+		there[jobs[i].ID] = true
+	}
+	for i := range jobs {
+		for _, d := range jobs[i].After {
+			if !there[d.ID] {
+				return true
+			}
+		}
+	}
+	return false
 }

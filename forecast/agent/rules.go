@@ -45,7 +45,7 @@ func govern(ctx context.Context, a *Agent, s batch.State, ended []batch.Ending) 
 	if a.live == nil {
 		return nil
 	}
-	return a.begin(a.live.State())
+	return a.begin(a.live.State(), nil)
 }
 
 // askRules is what the batch system says; false: nothing new.
