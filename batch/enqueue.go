@@ -80,20 +80,20 @@ func (c *cluster) stand(i int) int32 {
 func (c *cluster) refused(j *Job) verdict {
 	q, _ := c.state.queue(j.Queue)
 	switch {
-	case j.Held:
-		return refuse(Held, "held")
-	case q.Closed:
-		return refuse(Closed, "queue %s is closed", q.Name)
 	case q.MaxProcs > 0 && j.Procs > q.MaxProcs:
 		return refuse(OverLimit, "%d processors, queue %s allows %d", j.Procs, q.Name, q.MaxProcs)
 	case q.MaxNodes > 0 && j.Nodes > q.MaxNodes:
 		return refuse(OverLimit, "%d nodes, queue %s allows %d", j.Nodes, q.Name, q.MaxNodes)
 	case q.MaxWallTime > 0 && j.Requested > q.MaxWallTime:
 		return refuse(OverLimit, "wall time %s, queue %s allows %s", j.Requested, q.Name, q.MaxWallTime)
-	case j.Procs > c.procs:
-		return refuse(TooLarge, "%d processors, %d are up", j.Procs, c.procs)
 	case j.awaits(Never):
 		return hopeless()
+	case j.Held: // of one that its system will not start for any of these reasons that is not the reason
+		return refuse(Held, "held")
+	case q.Closed:
+		return refuse(Closed, "queue %s is closed", q.Name)
+	case j.Procs > c.procs:
+		return refuse(TooLarge, "%d processors, %d are up", j.Procs, c.procs)
 	}
 	if name, most := c.caps.beyond(j); name != "" && c.rules.Name == "slurm" {
 		return refuse(OverLimit, "more of %s than the %d that all jobs may have", name, most)

@@ -252,3 +252,29 @@ func TestMemoryOfFates(t *testing.T) {
 		t.Errorf("accounting tells: %s, want\n%s", got, want)
 	}
 }
+
+// TestWhyHeld: a job that its batch system says will never start (a reader takes it for held) is refused for the reason of that where it is
+// known, under every policy.
+func TestWhyHeld(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0).UTC()
+	s := batch.State{Now: now, Nodes: []batch.Node{{Name: "n", CPUs: 4, Up: true}}, Queues: []batch.Queue{{Name: "q", MaxWallTime: time.Hour, MaxProcs: 2}, {Name: "shut", Closed: true}}}
+	for _, j := range []batch.Job{
+		{ID: "long", Queue: "q", Procs: 1, Requested: 2 * time.Hour}, {ID: "wide", Queue: "q", Procs: 3}, {ID: "hopeless", After: []batch.Dependency{{ID: "x", On: batch.Never}}},
+		{ID: "by hand", Queue: "q", Procs: 1, Requested: time.Hour}, {ID: "shut", Queue: "shut", Procs: 1},
+	} {
+		j.Held, j.Submitted = true, now
+		s.Jobs = append(s.Jobs, j)
+	}
+	want := map[string]batch.Cause{"long": batch.OverLimit, "wide": batch.OverLimit, "hopeless": batch.Dependent, "by hand": batch.Held, "shut": batch.Held}
+	for _, policy := range batch.PolicyNames() {
+		out, err := (&batch.Forecaster{Policy: batch.Policy{Name: policy}}).Forecast(s)
+		if err != nil || len(out.Refused) != len(want) {
+			t.Fatalf("%s: %+v, %v", policy, out, err)
+		}
+		for _, r := range out.Refused {
+			if r.Cause != want[r.ID] {
+				t.Errorf("%s: %s is refused: %s (%s), want %s", policy, r.ID, r.Reason, r.Cause, want[r.ID])
+			}
+		}
+	}
+}

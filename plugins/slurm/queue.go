@@ -424,10 +424,11 @@ var triggers = map[string]batch.Trigger{
 const mostMinutes = 365 * 24 * 60
 
 // dependencies reads "afterok:932(unfulfilled),after:12+30(unfulfilled)". Of
-// alternatives, parted by "?", each is taken as needed: a start that is early is
+// alternatives, parted by "?", each is taken as needed that has not failed: a start that is early is
 // worse than one that is late.
 func dependencies(s string) []batch.Dependency {
 	var after []batch.Dependency
+	either := strings.Contains(s, "?")
 	for part := range strings.FieldsFuncSeq(s, func(c rune) bool { return c == ',' || c == '?' }) {
 		words := strings.Split(part, ":")
 		on, ok := triggers[words[0]]
@@ -437,7 +438,11 @@ func dependencies(s string) []batch.Dependency {
 		for _, id := range words[1:] {
 			id, state, _ := strings.Cut(id, "(")
 			id, minutes, _ := strings.Cut(id, "+")
-			if id != "" && !strings.HasPrefix(state, "fulfilled") {
+			switch failed := strings.HasPrefix(state, "failed"); {
+			case id == "" || strings.HasPrefix(state, "fulfilled") || failed && either:
+			case failed:
+				after = append(after, batch.Dependency{ID: id, On: batch.Never})
+			default:
 				after = append(after, batch.Dependency{ID: id, On: on, Delay: time.Duration(min(atoi(minutes), mostMinutes)) * time.Minute})
 			}
 		}

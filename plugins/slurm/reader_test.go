@@ -41,6 +41,12 @@ func TestWhatJobsWaitFor(t *testing.T) {
 			t.Errorf("dependency %d: %+v, want %+v", i, j.After[i], want[i])
 		}
 	}
+	// What 22.05 and 24.11 say of jobs that wait for one that has failed: of alternatives another may do.
+	for said, want := range map[string]string{"afterok:17(failed),afterany:18(unfulfilled)": "[{17 never 0s} {18 end 0s}]", "afterok:17(failed)?afterany:18(unfulfilled)": "[{18 end 0s}]"} {
+		if j := job(t, map[byte]string{'E': said, 'r': "Dependency"}); j.Held || fmt.Sprint(j.After) != want {
+			t.Errorf("%s: %+v, held %v", said, j.After, j.Held)
+		}
+	}
 	if j := job(t, map[byte]string{'E': "singleton(unfulfilled)", 'r': "Dependency"}); !j.Held {
 		t.Errorf("singleton: %+v", j)
 	}
