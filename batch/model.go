@@ -22,10 +22,14 @@ func (l *model) adopt(f *Forecaster, s State) (err error) {
 	}
 	l.stale, l.limits, l.shaped = false, l.limits[:0], 0
 	l.homeless = false
+	settled := false
 	for i := range s.Jobs {
 		l.shape(&s.Jobs[i])
 		l.watch(i)
-		l.settle(i)
+		settled = l.settle(i) || settled
+	}
+	if l.homeless && settled { // who has a place now goes before those that have none
+		return l.adopt(f, l.c.state)
 	}
 	return nil
 }
@@ -40,11 +44,11 @@ func (l *model) renew(f *Forecaster, s State) error {
 }
 
 // settle keeps where the model has put a running job of which the cluster does
-// not say where it is.
-func (l *model) settle(i int) {
+// not say where it is, and tells whether that is new.
+func (l *model) settle(i int) bool {
 	j := l.machineJob(i)
 	if j == nil || j.state != running || len(l.c.state.Jobs[i].Placed) > 0 {
-		return
+		return false
 	}
 	procs := int32(0)
 	for _, s := range j.shares {
@@ -52,9 +56,10 @@ func (l *model) settle(i int) {
 	}
 	if _, byNode := l.c.plan.(*nodePlan); byNode && procs < j.procs {
 		l.homeless = true
-		return
+		return false
 	}
 	l.c.state.Jobs[i].Placed = l.c.nodes.placed(j.shares)
+	return len(j.shares) > 0
 }
 
 // tangled tells whether every event may change all of the model.
