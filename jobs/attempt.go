@@ -23,7 +23,7 @@ const (
 	MissingTime = 2 * time.Minute
 	// updateStep is how exact Record.Updated is where nothing else has
 	// changed: asking again and again about jobs that go on writes nothing.
-	updateStep = time.Minute
+	updateStep = 5 * time.Minute
 	// strayTries is how many attempts at one resource may vanish before the
 	// job goes elsewhere.
 	strayTries = 3

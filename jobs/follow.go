@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -68,6 +70,11 @@ func handles(os []*Outcome) []plugins.Handle {
 // one request. Jobs that have ended are not asked about. What could not be
 // asked keeps its state and has an Err.
 func (c *Controller) Refresh(ctx context.Context, os []*Outcome) error {
+	return refreshAll(ctx, c, os, false)
+}
+
+// refreshAll is Refresh; current is as in Waiting.
+func refreshAll(ctx context.Context, c *Controller, os []*Outcome, current bool) error {
 	if err := c.Reconcile(ctx, os); err != nil {
 		return err
 	}
@@ -78,7 +85,7 @@ func (c *Controller) Refresh(ctx context.Context, os []*Outcome) error {
 		}
 	}
 	err := c.each(live, func(backend plugins.Submitter, os []*Outcome) error {
-		return refresh(ctx, c, backend, os)
+		return lookAt(ctx, c, backend, os, current)
 	})
 	if err != nil {
 		return err
@@ -87,6 +94,11 @@ func (c *Controller) Refresh(ctx context.Context, os []*Outcome) error {
 }
 
 func refresh(ctx context.Context, c *Controller, backend plugins.Submitter, os []*Outcome) error {
+	return lookAt(ctx, c, backend, os, false)
+}
+
+// lookAt asks a back-end about jobs; current is as in Waiting.
+func lookAt(ctx context.Context, c *Controller, backend plugins.Submitter, os []*Outcome, current bool) error {
 	at := clock.Read(c.Clock)
 	got := backend.Status(ctx, handles(os))
 	verify(ctx, c, backend, os, got)
@@ -99,6 +111,13 @@ func refresh(ctx context.Context, c *Controller, backend plugins.Submitter, os [
 		o.Err, o.Fresh = got[i].Err, got[i].State != plugins.Unknown
 		got[i].Handle = o.Handle
 		status[o.ID] = got[i]
+	}
+	if current {
+		now, after := c.now(), &Record{}
+		os = slices.DeleteFunc(slices.Clone(os), func(o *Outcome) bool {
+			st, told := status[o.ID]
+			return told && goesOn(o.Record, after, Seen{Status: st, At: at}, now)
+		})
 	}
 	var mu sync.Mutex
 	var ends []plugins.End
@@ -124,4 +143,14 @@ func refresh(ctx context.Context, c *Controller, backend plugins.Submitter, os [
 	}
 	learn(ctx, c, ends)
 	return err
+}
+
+// goesOn tells whether a job is said to be where it was, and nothing that its record does not have. After is written over.
+func goesOn(r, after *Record, e Seen, now time.Time) bool {
+	if e.Status.State != r.State || r.Final() {
+		return false
+	}
+	*after = *r
+	_, err := after.Apply(e, now)
+	return err == nil && reflect.DeepEqual(after, r)
 }

@@ -105,3 +105,56 @@ func TestEndsAreToldOnce(t *testing.T) {
 		}
 	}
 }
+
+// counted is a store that counts the records that it is asked to change.
+type counted struct {
+	jobs.Store
+	changes int
+}
+
+func (s *counted) Update(ctx context.Context, rs []*jobs.Record, f func(*jobs.Record) (jobs.Change, error)) ([]error, error) {
+	s.changes += len(rs)
+	return s.Store.Update(ctx, rs, f)
+}
+
+// Records that were just read are not read again where their back-end says of their jobs what they say; whatever is new is
+// written, and nothing of another process's.
+func TestCurrentRecordsAreNotReadAgain(t *testing.T) {
+	b, f := rig(t)
+	now := start
+	b.Clock = clock.Set(func() time.Time { return now })
+	os := submit(t, b, []*glue.Resource{site("a")}, set(stored(t, `Executable = "/bin/true";`), stored(t, `Executable = "/bin/true";`)))
+	store := &counted{Store: b.Store}
+	b.Store = store
+	running := plugins.Status{State: plugins.Running, Native: "R", Node: "n1"}
+	says := map[string]plugins.Status{os[0].Handle.ID: running, os[1].Handle.ID: running}
+	f.status = func(h plugins.Handle) plugins.Status { return says[h.ID] }
+	look := func() int {
+		before := store.changes
+		now = now.Add(time.Second)
+		if _, err := b.Step(context.Background(), os, jobs.Waiting{Current: true}); err != nil {
+			t.Fatal(err)
+		}
+		return store.changes - before
+	}
+	if n := look(); n != 2 {
+		t.Errorf("the first look changed %d records, not 2", n)
+	}
+	if n := look(); n != 0 {
+		t.Errorf("a look that found nothing new read %d records again", n)
+	}
+	says[os[1].Handle.ID] = plugins.Status{State: plugins.Running, Native: "R", Node: "n1", WallTime: time.Minute}
+	if n := look(); n != 1 || os[1].WallTime != time.Minute {
+		t.Errorf("a look that found news of one changed %d records; %v", n, os[1].WallTime)
+	}
+	says[os[0].Handle.ID] = plugins.Status{State: plugins.Done, ExitCode: glue.Some(0)}
+	says[os[1].Handle.ID] = plugins.Status{State: plugins.Unknown}
+	if look(); os[0].State != plugins.Done || os[1].State != plugins.Running {
+		t.Errorf("%s", states(os))
+	}
+	says[os[1].Handle.ID] = plugins.Status{State: plugins.Running, Native: "R", Node: "n1", WallTime: time.Minute}
+	now = now.Add(time.Hour)
+	if n := look(); n != 1 || !os[1].Updated.Equal(now) {
+		t.Errorf("after an hour %d records are changed, and the job was asked about at %v", n, os[1].Updated)
+	}
+}

@@ -307,7 +307,7 @@ func TestStatusWritesWhatHasChanged(t *testing.T) {
 		{time.Second, running, false},
 		{30 * time.Second, running, false},
 		{time.Second, plugins.Status{State: plugins.Running, Native: "R", Node: "n2"}, true},
-		{time.Minute, plugins.Status{State: plugins.Running, Native: "R", Node: "n2"}, true}, // that it was asked
+		{5 * time.Minute, plugins.Status{State: plugins.Running, Native: "R", Node: "n2"}, true}, // that it was asked
 		{time.Second, plugins.Status{State: plugins.Done, Native: "D", Node: "n2"}, true},
 	} {
 		if got := writes(c.step, c.status); got != c.want {

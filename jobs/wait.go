@@ -49,6 +49,8 @@ type Waiting struct {
 	Patience time.Duration
 	// Replan is when jobs are taken back from queues; the zero value: never.
 	Replan Replanning
+	// Current is that the records were just read: one of which its back-end has nothing new to say is not read again.
+	Current bool
 	// Thorough is that a look waits for large files that it has begun to bring or send; else they
 	// go on beside the later ones, and Rest waits for them.
 	Thorough bool
@@ -120,7 +122,7 @@ func (f *following) step(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	began, out := f.now(), outOf(f.jobs)
-	if err := f.Refresh(ctx, f.here()); err != nil {
+	if err := refreshAll(ctx, f.Controller, f.here(), f.Current); err != nil {
 		return false, err
 	}
 	f.took = (f.took + f.now().Sub(began)) / 2 // one that found the batch system busy with what was sent is no measure

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,6 +18,9 @@ import (
 
 // followLease is the name of the lease of the one process that follows all jobs of a state directory.
 const followLease = "follow"
+
+// followGarbage is how much of the memory in use, in percent, may be garbage: a follower stays for months, and does little.
+const followGarbage = 50
 
 type followOptions struct {
 	planning
@@ -87,6 +91,7 @@ type follower struct {
 	looked  time.Time            // when the look began at which records were looked through for these last
 	heard   *jobs.Listener
 	figures *followFigures
+	thrift  thrift
 }
 
 func runFollow(ctx context.Context, d *deps, flags followOptions) error {
@@ -109,6 +114,7 @@ func runFollow(ctx context.Context, d *deps, flags followOptions) error {
 		return err
 	}
 	defer lease.End()
+	defer debug.SetGCPercent(debug.SetGCPercent(followGarbage))
 	f := &follower{deps: d, session: s, flags: flags, told: map[string]string{}, ended: map[string]time.Time{},
 		owed: map[string]*owing{}, heard: jobs.Listen(ctx, s.jobs), figures: newFollowFigures()}
 	defer f.heard.End()
@@ -143,18 +149,19 @@ func (f *follower) run(ctx context.Context) error {
 		if changed {
 			pause = shortest
 		}
-		if !f.sleep(ctx, pause) {
+		if !f.sleep(ctx, pause, min(f.flags.pause, f.thrift.least(f.env.Now(), processorTime()))) {
 			return nil
 		}
 	}
 }
 
-// sleep waits, and no longer than until the records have been written by somebody else, or there are news. False: it is
-// time to end.
-func (f *follower) sleep(ctx context.Context, pause time.Duration) bool {
+// sleep waits, and no longer than until the records have been written by somebody else, or there are news, but for the
+// least time. False: it is time to end.
+func (f *follower) sleep(ctx context.Context, pause, least time.Duration) bool {
 	f.heard.About(f.jobs)
 	before, began := f.written(), f.env.Now()
-	breath := jobs.Breath(clock.Passed(f.began, began))
+	breath := max(least, jobs.Breath(clock.Passed(f.began, began)))
+	pause = max(pause, least)
 	for left := pause; left > 0; left = pause - clock.Passed(began, f.env.Now()) {
 		select {
 		case <-ctx.Done():
@@ -164,7 +171,7 @@ func (f *follower) sleep(ctx context.Context, pause time.Duration) bool {
 		case <-time.After(min(time.Second, left)):
 		}
 		if f.written() != before {
-			break
+			before, pause = f.written(), min(pause, least)
 		}
 	}
 	return ctx.Err() == nil
@@ -190,7 +197,7 @@ func (f *follower) pass(ctx context.Context) (changed bool, err error) {
 		return false, f.fetch(ctx)
 	}
 	_, err = f.session.jobs.Step(ctx, f.jobs, jobs.Waiting{Discover: rediscover(f.deps, f.session, f.flags.discovery),
-		Replan: jobs.Replanning{After: f.flags.replan, Moves: f.flags.moves}, Thorough: f.flags.once})
+		Replan: jobs.Replanning{After: f.flags.replan, Moves: f.flags.moves}, Current: true, Thorough: f.flags.once})
 	if err != nil {
 		return false, err
 	}

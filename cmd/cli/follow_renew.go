@@ -29,13 +29,13 @@ func (f *follower) renew(ctx context.Context) error {
 		return nil
 	}
 	f.renewed = f.env.Now()
-	var live []*jobs.Outcome
+	var records []*jobs.Record
 	for _, o := range f.jobs {
 		if !o.Final() {
-			live = append(live, o)
+			records = append(records, o.Record)
 		}
 	}
-	live = renewable(f.session, live)
+	live := renewable(f.session, jobs.Outcomes(records)) // of their own: the descriptions that are read for it are not kept
 	if len(live) == 0 {
 		return nil
 	}

@@ -34,6 +34,7 @@ type client struct {
 	turn       chan struct{}            // held while versions or delegation are found out
 	delegation delegation
 	listing    atomic.Pointer[listLength]
+	details    details
 	shown      sync.Map // tokens that were sent there, as text
 }
 

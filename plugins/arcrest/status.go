@@ -14,8 +14,8 @@ import (
 
 // Status implements plugins.Submitter. Two requests per endpoint bring all:
 // the list of live states (where it is long, the states one by one), and the
-// details of jobs that the batch system has or had. Details are a cycle of the infoprovider old; for jobs that ended
-// since, the CE's own record is read.
+// details of jobs that the batch system has or had, of which nothing as good is known. Details are a cycle of the
+// infoprovider old; for jobs that ended since, the CE's own record is read.
 func (b *Backend) Status(ctx context.Context, hs []plugins.Handle) []plugins.Status {
 	out := make([]plugins.Status, len(hs))
 	b.byEndpoint(ctx, "status", hs, func(c *client, at []int, err error) {
@@ -71,10 +71,14 @@ func ask(ctx context.Context, c *client, ids []string) (all map[string]*plugins.
 			begun = append(begun, id)
 		}
 	}
-	info, err := c.bulk(ctx, "status", "info", scopeRead, begun)
+	now := c.o.Now()
+	info, begun := c.details.known(begun, live, now)
+	told, err := c.bulk(ctx, "status", "info", scopeRead, begun)
 	if err != nil {
 		return nil, nil, err
 	}
+	c.details.keep(told, live, now)
+	maps.Copy(info, told)
 	all = make(map[string]*plugins.Status, len(ids))
 	stale := map[string]*plugins.Status{} // ended since the details were written
 	for _, id := range ids {
