@@ -39,6 +39,7 @@ func TestForeignAsWritten(t *testing.T) {
 		{`&(executable=/bin/ls)(cache=copy)`, `warning not-used 1 cache=copy is not used`},
 		{`&(executable=/bin/ls)(cache=yes)(dryrun=no)`, ``},
 		{`&(executable=/bin/ls)(nodeAccess=sideways)`, `error xrsl 1 nodeAccess is inbound or outbound`},
+		{"&(executable=/bin/ls)\n(middleware=nordugrid-arc-6)(ftpThreads=3)", `warning not-used 2 middleware is not used`},
 		{"&(executable=/bin/ls)\n(gmlog=log)", `warning not-used 2 gmlog is not used`},
 		{"&(executable=/bin/ls)\n(inputFiles=(a \"gsiftp://h/a\" \"threads=4\"))", `warning not-used 2 options of inputfiles are not used`},
 		{"&(executable=/bin/ls)\n(arguments=\"na\xefve\")", `warning not-utf8 2 the text is not UTF-8`},

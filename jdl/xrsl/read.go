@@ -118,7 +118,7 @@ var xrslBounds = map[string][]string{
 // xrslSilent are attributes that only concern the client or its log.
 var xrslSilent = map[string]bool{
 	"stdlog": true, "clientxrsl": true, "clientsoftware": true, "hostname": true, "action": true,
-	"savestate": true, "jobid": true, "ftpthreads": true, "delegationid": true, "middleware": true,
+	"savestate": true, "jobid": true, "ftpthreads": true, "delegationid": true,
 }
 
 func (r *xrslReader) relation(rel xrslRelation) {
