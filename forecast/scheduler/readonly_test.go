@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"context"
 	"database/sql"
 	"log/slog"
 	"net/url"
@@ -79,7 +80,10 @@ func TestReadOnlyDatabase(t *testing.T) {
 	if !slices.ContainsFunc(pong.Hinders, func(s string) bool { return strings.Contains(s, "read-only") }) || len(pong.Hinders) > 2 {
 		t.Errorf("who pings is told %q", pong.Hinders)
 	}
-	go f.s.Run(t.Context())
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- f.s.Run(ctx) }()
+	defer func() { stop(); <-ended }()
 	logged("not leading")
 	set("off")
 	logged("level=WARN msg=leading")
