@@ -277,6 +277,19 @@ func TestRefusals(t *testing.T) {
 	if kind(t, r.Err) != plugins.Refused || !strings.Contains(r.Err.Error(), "Invalid partition name") {
 		t.Errorf("%v", r.Err)
 	}
+	for id, c := range map[string]struct {
+		said string
+		want plugins.Kind
+	}{
+		"closed": {notConnected, plugins.Unavailable},
+		"slow":   {"Socket timed out on send/recv operation\nsbatch: error: Batch job submission failed: " + notConnected, plugins.Uncertain},
+		"cut":    {"Unable to contact slurm controller (send failure)", plugins.Uncertain},
+	} {
+		l.write("refuse", "sbatch: error: Batch job submission failed: "+c.said+"\n")
+		if r := l.Submit(t.Context(), l.requests(id, 1), nil)[0]; kind(t, r.Err) != c.want {
+			t.Errorf("%s: %v", c.said, r.Err)
+		}
+	}
 	twice := append(l.requests("b", 1), l.requests("b", 1)...)
 	if rs := l.Submit(t.Context(), twice, nil); kind(t, rs[1].Err) != plugins.Invalid {
 		t.Errorf("one id twice: %v", rs[1].Err)

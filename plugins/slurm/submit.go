@@ -65,12 +65,20 @@ func (s *site) Handle(slurmID string, line int, id string) plugins.Handle {
 	return s.handle(slurmID, id)
 }
 
-// Refusal implements remote.LRMS. Slurm's controller being away is no refusal.
+// notConnected is what sbatch says (SLURMCTLD_COMMUNICATIONS_CONNECTION_ERROR) where it could not connect to any controller.
+const notConnected = "Unable to contact slurm controller (connect failure)"
+
+// Refusal implements remote.LRMS. Slurm's controller being away is no refusal; where no connection to it was made, it has
+// been sent nothing.
 func (s *site) Refusal(said string) plugins.Kind {
+	without := strings.ReplaceAll(said, notConnected, "")
 	for _, away := range []string{"Unable to contact slurm controller", "Socket timed out", "Zero Bytes were transmitted", "Transport endpoint"} {
-		if strings.Contains(said, away) {
+		if strings.Contains(without, away) {
 			return plugins.Uncertain
 		}
+	}
+	if without != said {
+		return plugins.Unavailable
 	}
 	return plugins.Refused
 }
