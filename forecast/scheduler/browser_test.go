@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -55,12 +56,18 @@ func eval[T any](b *browser, script string) T {
 	return v
 }
 
-// until waits for a script to be true.
+// until waits for a script to be true. A page that is just left takes the script along: it is run anew in the next one.
 func (b *browser) until(script string) {
 	b.t.Helper()
-	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](script, chromedp.WithPollingTimeout(time.Minute), chromedp.WithPollingInterval(50*time.Millisecond))); err != nil {
-		b.t.Fatalf("%s never came: %v; %s", script, err, eval[string](b, `JSON.stringify([location.href, document.activeElement.outerHTML.slice(0, 80),
-			document.querySelector("#state").textContent, document.querySelector("#main").textContent.length])`))
+	for end := time.Now().Add(time.Minute); ; {
+		_, err := chromedp.Run(b.ctx, chromedp.Poll[bool](script, chromedp.WithPollingTimeout(time.Until(end)), chromedp.WithPollingInterval(50*time.Millisecond)))
+		if err == nil {
+			return
+		}
+		if left := strings.Contains(err.Error(), "Cannot find context") || strings.Contains(err.Error(), "context was destroyed"); !left || time.Now().After(end) {
+			b.t.Fatalf("%s never came: %v; %s", script, err, eval[string](b, `JSON.stringify([location.href, document.activeElement.outerHTML.slice(0, 80),
+				document.querySelector("#state").textContent, document.querySelector("#main").textContent.length])`))
+		}
 	}
 }
 
