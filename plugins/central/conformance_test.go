@@ -17,6 +17,7 @@ import (
 	"gridbroker/forecast/scheduler"
 	"gridbroker/forecast/wire"
 	"gridbroker/glue"
+	"gridbroker/jdl"
 	"gridbroker/plugins"
 	"gridbroker/plugins/central"
 	"gridbroker/plugins/local"
@@ -139,8 +140,14 @@ func conforms(t *testing.T, s *service) {
 		Submitter: s.as("alice"),
 		Endpoint:  glue.Endpoint{URL: s.url, Interface: central.Interface},
 		Stray:     plugins.Handle{Interface: central.Interface, Endpoint: s.url, ID: "s0000000000aaaaaaaaaa"},
-		Hidden:    true,                                                   // a scheduler has the files of jobs that have ended
-		Waits:     func(r *plugins.Request) { r.Job.Demand.Slots = 1000 }, // more than its site has
-		Dead:      glue.Endpoint{URL: dead, Interface: central.Interface},
+		Hidden:    true, // a scheduler has the files of jobs that have ended
+		Waits: func(r *plugins.Request) { // by its text, which is what a scheduler is given
+			job, err := jdl.ParseJob("conformance.jdl", []byte(strings.Replace(r.Job.Text(), "[", "[ CPUNumber = 1000;", 1)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Job = job
+		},
+		Dead: glue.Endpoint{URL: dead, Interface: central.Interface},
 	})
 }
