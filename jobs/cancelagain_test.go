@@ -41,5 +41,9 @@ func TestCancelIsAskedAgain(t *testing.T) {
 	f.status, f.cancelErr = down, nil
 	now = o.Cancelled
 	step(30*time.Second, 1, plugins.Running)
-	step(31*time.Second, 2, plugins.Cancelled)
+	f.status = func(plugins.Handle) plugins.Status { return plugins.Status{State: plugins.Running} }
+	step(31*time.Second, 2, plugins.Running)
+	step(-3*time.Hour, 3, plugins.Running) // the clock is set back
+	f.status = down
+	step(time.Second, 3, plugins.Cancelled)
 }

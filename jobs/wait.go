@@ -195,8 +195,12 @@ func turnOf(ctx context.Context, f *following) error {
 // cancelLiving cancels anew the jobs whose cancellation was asked for a while ago and that are seen to live.
 func cancelLiving(ctx context.Context, f *following) error {
 	var live []*Outcome
+	now := f.now()
 	for _, o := range f.jobs {
-		if !o.Final() && !o.Cancelled.IsZero() && o.Handle.ID != "" && o.Err == nil && f.now().Sub(o.Cancelled) >= cancelAgain {
+		if o.Final() || o.Cancelled.IsZero() || o.Handle.ID == "" || o.Err != nil {
+			continue
+		}
+		if ago := now.Sub(o.Cancelled); ago < 0 || ago >= cancelAgain { // in the future: the clock was set back since
 			live = append(live, o)
 		}
 	}
