@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -39,6 +40,24 @@ func OfOneFile(err error) bool {
 		}
 	}
 	return false
+}
+
+const (
+	fewNames = 5
+	fewBytes = 300 // of each
+)
+
+// Few names the first of several files, in quotes, and tells how many more there are.
+func Few(names []string) string {
+	first := make([]string, min(len(names), fewNames))
+	for i := range first {
+		first[i] = names[i][:min(len(names[i]), fewBytes)]
+	}
+	text := fmt.Sprintf("%q", first)
+	if n := len(names) - fewNames; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return text
 }
 
 // longestName is what file systems take for the name of a file, in bytes.

@@ -141,9 +141,6 @@ func (d *download) run(ctx context.Context, dir string) ([]string, error) {
 	return got, err
 }
 
-// oddShown is how many names that cannot be taken a message has.
-const oddShown = 5
-
 // oddNames tells of what was listed and is not taken.
 func (d *download) oddNames() error {
 	var parts []string
@@ -154,11 +151,7 @@ func (d *download) oddNames() error {
 		if len(of.names) == 0 {
 			continue
 		}
-		text := fmt.Sprintf("not brought, for %s: %q", of.why, of.names[:min(len(of.names), oddShown)])
-		if n := len(of.names) - oddShown; n > 0 {
-			text += fmt.Sprintf(" and %d more", n)
-		}
-		parts = append(parts, text)
+		parts = append(parts, fmt.Sprintf("not brought, for %s: %s", of.why, plugins.Few(of.names)))
 	}
 	if parts == nil {
 		return nil

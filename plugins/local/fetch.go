@@ -93,7 +93,7 @@ func regular(fsys fs.FS) (names []string, err error) {
 		case err != nil:
 			unread = append(unread, err)
 		case d.IsDir() && plugins.TooDeep(name):
-			unread = append(unread, fmt.Errorf("not looked into, for it lies deep: %s", few([]string{name})))
+			unread = append(unread, fmt.Errorf("not looked into, for it lies deep: %s", plugins.Few([]string{name})))
 			return fs.SkipDir
 		case !d.IsDir():
 			names = append(names, name)
@@ -115,21 +115,16 @@ type leftOut struct {
 // Unwrap returns what there was no room for.
 func (l *leftOut) Unwrap() []error { return l.large }
 
-const (
-	leftOutShown = 5
-	leftOutName  = 300 // bytes of each
-)
-
 func (l *leftOut) Error() string {
 	var parts []string
 	if l.odd != nil {
-		parts = append(parts, "not brought, for they are no files of the job's directory: "+few(l.odd))
+		parts = append(parts, "not brought, for they are no files of the job's directory: "+plugins.Few(l.odd))
 	}
 	if l.unread != nil {
-		parts = append(parts, fmt.Sprintf("not brought, for they cannot be read: %s (%v)", few(l.unread), l.why))
+		parts = append(parts, fmt.Sprintf("not brought, for they cannot be read: %s (%v)", plugins.Few(l.unread), l.why))
 	}
 	if l.deep != nil {
-		parts = append(parts, fmt.Sprintf("not brought, for they lie more than %d directories deep: %s", plugins.Deepest, few(l.deep)))
+		parts = append(parts, fmt.Sprintf("not brought, for they lie more than %d directories deep: %s", plugins.Deepest, plugins.Few(l.deep)))
 	}
 	for _, errs := range [][]error{l.large, l.unwritten} {
 		if len(errs) > 0 {
@@ -140,19 +135,6 @@ func (l *leftOut) Error() string {
 		}
 	}
 	return strings.Join(parts, "; ")
-}
-
-// few names the first of several files.
-func few(names []string) string {
-	first := make([]string, min(len(names), leftOutShown))
-	for i := range first {
-		first[i] = names[i][:min(len(names[i]), leftOutName)]
-	}
-	text := fmt.Sprintf("%q", first)
-	if n := len(names) - leftOutShown; n > 0 {
-		text += fmt.Sprintf(" and %d more", n)
-	}
-	return text
 }
 
 func (l *leftOut) cannotRead(name string, err error) {
