@@ -103,6 +103,8 @@ func (r *reading) recent(ctx context.Context, s *site) (*batch.Forecast, error) 
 const (
 	fewEnded  = 3  // ended jobs tell how long jobs run here
 	manyEnded = 20 // are as good as all
+	// mostSeen is how many jobs that came last are looked at for that: of thousands that never started none tells.
+	mostSeen = 200
 	// unknownRun is taken where fewer ended: what the broker takes for jobs that nobody knows (prior_run).
 	unknownRun = time.Hour
 )
@@ -137,11 +139,12 @@ func usualRun(s *site, jobs []batch.Job) time.Duration {
 	for i := range jobs {
 		living[jobs[i].ID] = true
 	}
-	n, sum := 0, time.Duration(0)
-	for i := len(ids) - 1; i >= 0 && n < manyEnded; i-- {
+	n, seen, sum := 0, 0, time.Duration(0)
+	for i := len(ids) - 1; i >= 0 && n < manyEnded && seen < mostSeen; i-- {
 		if living[ids[i]] {
 			continue
 		}
+		seen++
 		if st, err := s.status(ids[i]); err == nil && st.State.Final() && !st.Started.IsZero() {
 			sum += max(time.Second, st.Ran)
 			n++
