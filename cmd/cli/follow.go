@@ -170,8 +170,8 @@ func (f *follower) sleep(ctx context.Context, pause, least time.Duration) bool {
 			pause = min(pause, breath)
 		case <-time.After(min(time.Second, left)):
 		}
-		if f.written() != before {
-			before, pause = f.written(), min(pause, least)
+		if now := f.written(); now != before {
+			before, pause = now, min(pause, least)
 		}
 	}
 	return ctx.Err() == nil

@@ -75,7 +75,7 @@ var followedID = regexp.MustCompile(`<id>(job[0-9]+)</id>`)
 
 // state is that of a job of a computing element.
 func (g *followedGrid) state(ce, job int) string {
-	if at := g.began.Load(); at != nil && time.Since(*at) > time.Duration(job*followedCEs+ce)*followedEvery {
+	if at := g.began.Load(); at != nil && time.Since(*at) > time.Duration((job-1)*followedCEs+ce)*followedEvery {
 		return "FINISHED"
 	}
 	return "RUNNING"
