@@ -351,11 +351,8 @@ func (w *work) final(j *Job, state State, why string) {
 func (w *work) late() {
 	limit := w.now.Add(-w.s.conf.Grace).Unix()
 	for _, j := range pick(func(j *Job) bool { return j.late(limit) }, w.mem.jobs.places()) {
-		j.Withdraw = true
-		c := w.mem.clusters[j.Booking.Cluster]
-		c.count(j.Booking, false)
-		w.do(j, withdraw, w.now.Unix())
-		w.change(j)
+		w.mem.clusters[j.Booking.Cluster].count(j.Booking, false)
+		w.takeBack(j)
 		w.say(j, j.Booking.Cluster, "late", "not running %d s after its slot began", w.now.Unix()-j.Booking.From)
 	}
 }

@@ -119,9 +119,7 @@ func (in *inputs) inQueue(j *Job, now int64) {
 // move takes a job out of a site's queue, unless it has started; it is planned anew
 // once it is known not to be there any more.
 func (w *work) move(j *Job, to *Place) {
-	j.Withdraw = true
 	j.Moved++
-	w.do(j, withdraw, w.now.Unix())
-	w.change(j)
+	w.takeBack(j)
 	w.say(j, j.Booking.Cluster, "move", "%s is foreseen to end it sooner: it is taken out of the queue", to.Cluster)
 }
