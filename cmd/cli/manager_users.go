@@ -72,7 +72,7 @@ func (f *managerUsers) begin(ctx context.Context, d *deps, m served) (h http.Han
 func (f *managerUsers) open(d *deps, m served) (*desk.Desk, http.Handler, error) {
 	log := daemonLog(d)
 	ended := func(manager string, id managers.ID) {
-		daemon.TellEnded(context.Background(), m.client, log, manager, id)
+		daemon.TellEnded(context.Background(), m.client, log, manager, managers.Key{Broker: m.name, ID: id})
 	}
 	users, err := desk.Open(desk.Config{
 		Manager: m.name, Dir: m.dir, Patience: f.patience, Priority: f.priority, Log: log, Ended: ended,

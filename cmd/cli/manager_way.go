@@ -19,7 +19,8 @@ import (
 // wayStep is what a manager did with a job.
 type wayStep struct {
 	Manager string     `json:"manager"`
-	At      time.Time  `json:"at"` // by that manager's clock
+	Broker  string     `json:"broker"` // whose job it is: brokers may give theirs one name
+	At      time.Time  `json:"at"`     // by that manager's clock
 	Did     daemon.Did `json:"did"`
 	To      string     `json:"to,omitempty"` // to which neighbour it sent the job
 	Hops    int        `json:"hops"`         // links that the job has gone over by then
@@ -43,7 +44,7 @@ func (t *managerTree) readWay(ctx context.Context, reader *managerReader) error 
 			t.Silent = append(t.Silent, silentManager{s.Name, strings.TrimPrefix(failed[i].Error(), s.Name+": ")})
 		}
 		for _, step := range ways[i].Steps {
-			t.Job.Way = append(t.Job.Way, wayStep{s.Name, step.At, step.Did, step.To, step.Hops, step.Attempt})
+			t.Job.Way = append(t.Job.Way, wayStep{s.Name, step.Broker, step.At, step.Did, step.To, step.Hops, step.Attempt})
 		}
 	}
 	slices.SortStableFunc(t.Job.Way, wayStep.compare)
@@ -53,7 +54,7 @@ func (t *managerTree) readWay(ctx context.Context, reader *managerReader) error 
 // compare orders a way by what must be before what: clocks of managers differ.
 func (s wayStep) compare(o wayStep) int {
 	order := []daemon.Did{daemon.HandedIn, daemon.SentOn, daemon.Offered, daemon.Granted, daemon.Freed}
-	return cmp.Or(cmp.Compare(s.Attempt, o.Attempt), cmp.Compare(s.Hops, o.Hops), cmp.Compare(slices.Index(order, s.Did), slices.Index(order, o.Did)), s.At.Compare(o.At))
+	return cmp.Or(cmp.Compare(s.Broker, o.Broker), cmp.Compare(s.Attempt, o.Attempt), cmp.Compare(s.Hops, o.Hops), cmp.Compare(slices.Index(order, s.Did), slices.Index(order, o.Did)), s.At.Compare(o.At))
 }
 
 // text tells the step, with managers as they are named.
@@ -79,11 +80,20 @@ func printWay(d *deps, j *jobInTree) error {
 		return nil
 	}
 	var rows [][]string
+	heads := []string{"when", "manager", "way of job " + j.ID}
+	several := j.Way[0].Broker != j.Way[len(j.Way)-1].Broker
+	if several {
+		heads = append(heads, "broker")
+	}
 	for _, s := range j.Way {
-		rows = append(rows, []string{s.At.Local().Format(time.DateTime), s.Manager, s.text(func(name string) string { return name })})
+		row := []string{s.At.Local().Format(time.DateTime), s.Manager, s.text(func(name string) string { return name })}
+		if several {
+			row = append(row, s.Broker)
+		}
+		rows = append(rows, row)
 	}
 	sayOut(d, "")
-	return table(d, columns("when", "manager", "way of job "+j.ID), rows)
+	return table(d, columns(heads...), rows)
 }
 
 // hops are the steps of a way by the numbers of managers, counted from 0.

@@ -73,7 +73,7 @@ func (d *dispatch) walk(j *Job) bool {
 
 func (d *dispatch) start(j *Job) {
 	d.tables.own.start(j)
-	if d.tables.own.undrain(j.ID) {
+	if d.tables.own.undrain(j.Key()) {
 		d.tables.better = true
 	}
 	d.out.Starts = append(d.out.Starts, Assignment{Job: *j})

@@ -134,10 +134,10 @@ func (m *Manager) Ended(now int64, need Resources) *Out {
 }
 
 // Withdraw takes jobs out of the queue. It returns how many were there.
-func (m *Manager) Withdraw(ids ...ID) int {
-	gone := m.waiting.remove(ids)
-	for _, id := range gone {
-		if t := &m.dispatch.tables; t.own.undrain(id) {
+func (m *Manager) Withdraw(jobs ...Key) int {
+	gone := m.waiting.remove(jobs)
+	for _, key := range gone {
+		if t := &m.dispatch.tables; t.own.undrain(key) {
 			t.better = true
 		}
 	}
@@ -167,7 +167,7 @@ func Decline(m *Manager, now int64, from Neighbour, msg Message) (*Out, error) {
 }
 
 // Waits says whether a job, or a copy of it, waits here.
-func Waits(m *Manager, id ID) bool { return m.waiting.ids[id] > 0 }
+func Waits(m *Manager, job Key) bool { return m.waiting.ids[job] > 0 }
 
 // WaitingBy returns how many jobs wait here that came by a link, or from brokers (Here).
 func WaitingBy(m *Manager, n Neighbour) int { return m.waiting.by[n] }

@@ -362,7 +362,8 @@ func (f *forest) step(n int) {
 		f.connect(i, true)
 	case k == 8:
 		if list := f.managers[i].Waiting(); len(list) > 0 {
-			if id := list[f.rng.IntN(len(list))].ID; f.managers[i].Withdraw(id) != 1 || f.managers[i].Withdraw(id) != 0 {
+			job := list[f.rng.IntN(len(list))]
+			if id := job.ID; f.managers[i].Withdraw(job.Key()) != 1 || f.managers[i].Withdraw(job.Key()) != 0 {
 				f.Fatalf("job %s cannot be withdrawn, or twice", id)
 			} else {
 				f.state[id] = "withdrawn"
@@ -535,7 +536,12 @@ func TestAgedJob(t *testing.T) {
 	if got := start(m.Submit(201, job("later", 1, 201))); len(got) != 0 {
 		t.Errorf("%v passed", got)
 	}
-	if m.Withdraw("again", "nobody") != 1 || m.Len() != 1 {
+	namesake := job("again", 1, 201) // another broker's, for whom the system is not kept
+	namesake.Broker = "https://rogue.example"
+	if got := start(m.Submit(201, namesake)); len(got) != 0 || m.Withdraw(namesake.Key()) != 1 {
+		t.Errorf("%v passed by the name of the job that the system is kept for", got)
+	}
+	if m.Withdraw(Key{ID: "again"}, Key{ID: "nobody"}) != 1 || m.Len() != 1 {
 		t.Error("it cannot be withdrawn")
 	}
 	if got := start(m.Tick(202)); !reflect.DeepEqual(got, []ID{"later"}) {

@@ -6,8 +6,14 @@ import (
 	"slices"
 )
 
-// ID names a job. Among jobs of one moment the shorter, then the lesser in bytes, is first.
+// ID names a job among those of its broker. Among jobs of one moment the shorter, then the lesser in bytes, is first.
 type ID string
+
+// Key names a job among those of all brokers: who hands one in by the name of another's has made no copy of that.
+type Key struct {
+	Broker string
+	ID     ID
+}
 
 // Job is a job's passport as it goes from manager to manager.
 type Job struct {
@@ -30,6 +36,9 @@ type Papers struct {
 	Seal  []byte   `json:"seal"`            // its broker's signature of all that no manager changes
 	Chain [][]byte `json:"chain,omitempty"` // the broker's certificates, its own first, in DER
 }
+
+// Key is what the job is known by.
+func (j *Job) Key() Key { return Key{j.Broker, j.ID} }
 
 // before orders a queue: by priority, then submission, then id.
 func (j *Job) before(o *Job) bool {

@@ -5,7 +5,7 @@ type system struct {
 	there bool
 	total Resources
 	free  Resources
-	drain ID // the aged job that it is drained for
+	drain Key // the aged job that it is drained for
 }
 
 // room says whether a job can start here now.
@@ -15,19 +15,19 @@ func (s *system) room(j *Job) bool { return s.there && s.free.Has(&j.Need) && !s
 func (s *system) could(need *Resources) bool { return s.there && s.total.Has(need) }
 
 // held says whether the system is kept for another, older job.
-func (s *system) held(j *Job) bool { return s.drain != "" && s.drain != j.ID }
+func (s *system) held(j *Job) bool { return s.drain != Key{} && s.drain != j.Key() }
 
 // offers says whether neighbours are told of what is free: not while it is drained.
-func (s *system) offers() bool { return s.there && s.drain == "" && s.free.CPUs > 0 }
+func (s *system) offers() bool { return s.there && s.drain == Key{} && s.free.CPUs > 0 }
 
 // start takes a job's resources.
 func (s *system) start(j *Job) { s.free = s.free.Less(j.Need) }
 
 // undrain ends the draining for a job. It says whether it was drained for this one.
-func (s *system) undrain(id ID) bool {
-	if s.drain != id || id == "" {
+func (s *system) undrain(job Key) bool {
+	if s.drain != job || job == (Key{}) {
 		return false
 	}
-	s.drain = ""
+	s.drain = Key{}
 	return true
 }

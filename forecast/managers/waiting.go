@@ -6,16 +6,16 @@ import "slices"
 type waiting struct {
 	queue queue
 	added []int             // places of jobs that joined since the last look
-	ids   map[ID]int        // how many of each are in the queue
+	ids   map[Key]int       // how many of each are in the queue
 	by    map[Neighbour]int // how many came by each link
 }
 
 // enqueue takes a job in.
 func (w *waiting) enqueue(j *Job) {
 	if w.ids == nil {
-		w.ids, w.by = map[ID]int{}, map[Neighbour]int{}
+		w.ids, w.by = map[Key]int{}, map[Neighbour]int{}
 	}
-	w.ids[j.ID]++
+	w.ids[j.Key()]++
 	w.by[j.from]++
 	at := w.queue.add(j)
 	for i, a := range w.added {
@@ -28,24 +28,26 @@ func (w *waiting) enqueue(j *Job) {
 
 // left says that a job is not in the queue any more.
 func (w *waiting) left(j *Job) {
-	if w.ids[j.ID]--; w.ids[j.ID] <= 0 {
-		delete(w.ids, j.ID)
+	key := j.Key()
+	if w.ids[key]--; w.ids[key] <= 0 {
+		delete(w.ids, key)
 	}
 	w.by[j.from]--
 }
 
 // remove takes jobs out and returns those that were there.
-func (w *waiting) remove(ids []ID) (gone []ID) {
-	out := make(map[ID]bool, len(ids))
-	for _, id := range ids {
-		out[id] = true
+func (w *waiting) remove(jobs []Key) (gone []Key) {
+	out := make(map[Key]bool, len(jobs))
+	for _, key := range jobs {
+		out[key] = true
 	}
 	w.queue = slices.DeleteFunc(w.queue, func(j *Job) bool {
-		if out[j.ID] {
-			gone = append(gone, j.ID)
+		key := j.Key()
+		if out[key] {
+			gone = append(gone, key)
 			w.left(j)
 		}
-		return out[j.ID]
+		return out[key]
 	})
 	return gone
 }
@@ -76,8 +78,8 @@ func (w *waiting) age(now int64, d *dispatch, wake *alarm) {
 		if !j.Placed {
 			j.Placed, t.better = true, true
 		}
-		if t.own.drain == "" && t.own.could(&j.Need) {
-			t.own.drain, t.better = j.ID, true
+		if t.own.drain == (Key{}) && t.own.could(&j.Need) {
+			t.own.drain, t.better = j.Key(), true
 		}
 	}
 }

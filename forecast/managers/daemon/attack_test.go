@@ -110,8 +110,8 @@ func TestBrokersOrderTheirOwnJobs(t *testing.T) {
 	if err := d.Submit(list); err != nil {
 		t.Fatal(err)
 	}
-	d.held["theirs"] = &assignment{Job: managers.Job{ID: "theirs", Broker: "https://other.example"}, Granted: true}
-	d.held["own"] = &assignment{Job: managers.Job{ID: "own", Broker: broker.URL}, Granted: true}
+	d.held[managers.Key{Broker: "https://other.example", ID: "theirs"}] = &assignment{Job: managers.Job{ID: "theirs", Broker: "https://other.example"}, Granted: true}
+	d.held[managers.Key{Broker: broker.URL, ID: "own"}] = &assignment{Job: managers.Job{ID: "own", Broker: broker.URL}, Granted: true}
 	orders = Orders{Ended: []managers.ID{"theirs", "own", "own"}}
 	for i := range 5_000 {
 		orders.Drop = append(orders.Drop, managers.ID(fmt.Sprint("w", i)))

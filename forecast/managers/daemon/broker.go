@@ -199,13 +199,13 @@ func (b *Broker) start(j managers.Job, o Offer) {
 	b.mu.Lock()
 	b.jobs[j.ID].ended, b.jobs[j.ID].err = true, err
 	b.mu.Unlock()
-	TellEnded(context.Background(), b.Client, b.Log, o.Manager, j.ID)
+	TellEnded(context.Background(), b.Client, b.Log, o.Manager, j.Key())
 }
 
 // TellEnded tells a manager that a job of ours has ended. One that does not hear it learns it from the answer to its next report.
-func TellEnded(ctx context.Context, client *http.Client, log *slog.Logger, manager string, id managers.ID) {
-	if err := call(ctx, client, manager+"/v1/ended", Ended{Job: id}, &struct{}{}, callPatience); err != nil {
-		log.Info("manager not told of an end", "job", id, "manager", manager, "cause", err)
+func TellEnded(ctx context.Context, client *http.Client, log *slog.Logger, manager string, job managers.Key) {
+	if err := call(ctx, client, manager+"/v1/ended", Ended{Job: job.ID, Broker: job.Broker}, &struct{}{}, callPatience); err != nil {
+		log.Info("manager not told of an end", "job", job.ID, "manager", manager, "cause", err)
 	}
 }
 

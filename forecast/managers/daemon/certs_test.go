@@ -48,12 +48,18 @@ func (a *authority) issue(t *testing.T) (cert, key []byte) {
 // issueFor is issue of a certificate that runs out.
 func (a *authority) issueFor(t *testing.T, life time.Duration) (cert, key []byte) {
 	t.Helper()
+	return a.issueAt(t, net.IPv4(127, 0, 0, 1), life)
+}
+
+// issueAt is issueFor of another host's.
+func (a *authority) issueAt(t *testing.T, host net.IP, life time.Duration) (cert, key []byte) {
+	t.Helper()
 	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "localhost"}, IPAddresses: []net.IP{host},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(life),
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}

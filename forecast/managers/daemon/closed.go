@@ -17,7 +17,7 @@ func shut(d *Daemon, starts []*assignment, cause error) {
 	d.config.Log.Error("assignments not kept: the system takes no jobs until they can be", "jobs", len(starts), "error", cause)
 	d.closed = true
 	for _, a := range starts {
-		delete(d.held, a.Job.ID)
+		delete(d.held, a.Job.Key())
 	}
 	total := d.config.Total
 	d.carryOut(d.manager.Resize(now(), total, total.Less(total)))

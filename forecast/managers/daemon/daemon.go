@@ -43,7 +43,7 @@ type Daemon struct {
 	roles    []managers.Role
 	owners   []string // by neighbour: the certificate that it showed last
 	conns    map[managers.Neighbour]*conn
-	held     map[managers.ID]*assignment
+	held     map[managers.Key]*assignment
 	keep     *keeper
 	closed   bool // the own system: what would start there cannot be kept
 	brokers  map[string]*acquaintance
@@ -123,11 +123,11 @@ func (d *Daemon) carryOut(out *managers.Out) {
 	var twice []managers.Job
 	for i := range out.Starts {
 		a := &assignment{Job: out.Starts[i].Job}
-		if d.held[a.Job.ID] != nil { // a copy: what it was given would never be given back
+		if d.held[a.Job.Key()] != nil { // a copy: what it was given would never be given back
 			twice = append(twice, a.Job)
 			continue
 		}
-		d.held[a.Job.ID] = a
+		d.held[a.Job.Key()] = a
 		starts = append(starts, a)
 	}
 	err := d.keep.put(d.held, starts...)
@@ -241,17 +241,17 @@ func (d *Daemon) detach(n managers.Neighbour, c *conn, cause error) {
 }
 
 // release gives an assignment's resources back.
-func (d *Daemon) release(id managers.ID) {
+func (d *Daemon) release(job managers.Key) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	a := d.held[id]
+	a := d.held[job]
 	if a == nil {
 		return
 	}
-	delete(d.held, id)
+	delete(d.held, job)
 	d.ways.note(&a.Job, Freed, "")
-	if err := d.keep.drop(id, d.held); err != nil {
-		d.config.Log.Error("end of an assignment not kept", "job", id, "error", err)
+	if err := d.keep.drop(job, d.held); err != nil {
+		d.config.Log.Error("end of an assignment not kept", "job", job.ID, "broker", job.Broker, "error", err)
 	}
 	if !d.closed { // else its resources are counted when the system opens
 		d.carryOut(d.manager.Ended(now(), a.Job.Need))
@@ -281,8 +281,8 @@ func (d *Daemon) State() State {
 	for _, j := range d.manager.Waiting() {
 		s.Waiting = append(s.Waiting, j.ID)
 	}
-	for id := range d.held {
-		s.Running = append(s.Running, id)
+	for job := range d.held {
+		s.Running = append(s.Running, job.ID)
 	}
 	slices.Sort(s.Running)
 	return s

@@ -12,9 +12,15 @@ type frame struct {
 	Tree    string            `json:"tree,omitempty"`    // the root that the parent must have for the child to come; none: whichever it has
 	Refused string            `json:"refused,omitempty"` // why the parent does not take the child, or a neighbour the job
 	Job     managers.ID       `json:"job,omitempty"`     // that is refused
+	Broker  string            `json:"broker,omitempty"`  // whose job that is
 	Full    bool              `json:"full,omitempty"`    // it is refused for want of room to wait
 	Welcome bool              `json:"welcome,omitempty"`
 	Message *managers.Message `json:"message,omitempty"` // none: a sign of life
+}
+
+// refusalOf tells a neighbour that its job is not taken.
+func refusalOf(j *managers.Job, full bool, why string) frame {
+	return frame{Job: j.ID, Broker: j.Broker, Full: full, Refused: why}
 }
 
 var errSilent = errors.New("nothing heard for too long")
@@ -48,7 +54,8 @@ type Orders struct {
 
 // Ended tells a manager that a job's resources are free.
 type Ended struct {
-	Job managers.ID `json:"job"`
+	Job    managers.ID `json:"job"`
+	Broker string      `json:"broker,omitempty"` // whose job it is; none: of the host whose certificate is shown
 }
 
 // Row is one line of a manager's table.

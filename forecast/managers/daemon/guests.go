@@ -21,7 +21,7 @@ const (
 // guests is what a manager remembers of jobs that it has sent on, of neighbours
 // that lied, and of brokers that did not answer. The daemon's mutex is held.
 type guests struct {
-	notes, before map[managers.ID]note // of this bounceTime and the one before
+	notes, before map[managers.Key]note // of this bounceTime and the one before
 	turned        time.Time
 	banned        map[string]time.Time // certificates of neighbours, and until when
 	strikes       map[string]strikes   // by certificate
@@ -56,19 +56,19 @@ type absence struct {
 
 // goes notes a job that leaves over a link.
 func (g *guests) goes(j *managers.Job, to string) {
-	old, _ := g.note(j.ID)
+	old, _ := g.note(j.Key())
 	if g.signed && j.Attempt > old.of {
 		old = note{}
 	}
 	old.of = max(old.of, j.Attempt)
 	old.to, old.hops, old.placed = to, j.Hops, j.Placed
-	g.put(j.ID, old)
+	g.put(j.Key(), old)
 }
 
 // comes corrects a neighbour's job by what is known of it: it has gone no less far
 // than when it was sent on from here.
 func (g *guests) comes(j *managers.Job, from string) {
-	n, ok := g.note(j.ID)
+	n, ok := g.note(j.Key())
 	if !ok || g.signed && j.Attempt > n.of { // one that its broker has handed in again has not been here
 		return
 	}
@@ -78,14 +78,14 @@ func (g *guests) comes(j *managers.Job, from string) {
 			n.back = map[string]int{}
 		}
 		n.back[from]++
-		g.put(j.ID, n)
+		g.put(j.Key(), n)
 	}
 }
 
 // bounces says that neighbours have sent a job back more often than any bound of hops allows. All of them
 // together count: whoever is above has seen no more of it, and does not hold it against this manager.
 func (g *guests) bounces(j *managers.Job, from string) error {
-	n, _ := g.note(j.ID)
+	n, _ := g.note(j.Key())
 	if again := g.signed && j.Attempt > n.of; !again && n.to == from && n.times() >= maxBounces {
 		return fmt.Errorf("job %.80q came back %d times, %d of them from there: somebody says of what is free what is not so", j.ID, n.times(), n.back[from])
 	}
@@ -93,21 +93,21 @@ func (g *guests) bounces(j *managers.Job, from string) error {
 }
 
 // forget makes a job a new one, as its broker hands it in.
-func (g *guests) forget(id managers.ID) { delete(g.notes, id); delete(g.before, id) }
+func (g *guests) forget(job managers.Key) { delete(g.notes, job); delete(g.before, job) }
 
-func (g *guests) note(id managers.ID) (note, bool) {
-	if n, ok := g.notes[id]; ok {
+func (g *guests) note(job managers.Key) (note, bool) {
+	if n, ok := g.notes[job]; ok {
 		return n, true
 	}
-	n, ok := g.before[id]
+	n, ok := g.before[job]
 	return n, ok
 }
 
-func (g *guests) put(id managers.ID, n note) {
+func (g *guests) put(job managers.Key, n note) {
 	if at := time.Now(); g.notes == nil || len(g.notes) >= maxNotes || at.Sub(g.turned) > bounceTime {
-		g.notes, g.before, g.turned = map[managers.ID]note{}, g.notes, at
+		g.notes, g.before, g.turned = map[managers.Key]note{}, g.notes, at
 	}
-	g.notes[id] = n
+	g.notes[job] = n
 }
 
 // strikes are how often a neighbour has sent jobs back that came back without end.
@@ -119,9 +119,9 @@ type strikes struct {
 // strike holds a job that came back without end against those that sent it back, each by how often it did, and forgets
 // the job. It returns whose certificate it is that has done so for as much as maxStrikes jobs, "" for nobody's.
 // Others may have been led by that one: nothing is held against them any more.
-func (g *guests) strike(id managers.ID) (liar string) {
-	n, _ := g.note(id)
-	g.forget(id)
+func (g *guests) strike(job managers.Key) (liar string) {
+	n, _ := g.note(job)
+	g.forget(job)
 	if g.strikes == nil || len(g.strikes) >= maxNotes {
 		g.strikes = map[string]strikes{}
 	}

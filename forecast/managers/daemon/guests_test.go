@@ -222,7 +222,7 @@ func TestJobsOfOneLinkAreBounded(t *testing.T) {
 		if err := child.Submit([]managers.Job{own}); err != nil {
 			t.Fatal(err)
 		}
-		child.take(n, up, frame{Refused: last.Refused, Full: true, Job: id})
+		child.take(n, up, frame{Refused: last.Refused, Full: true, Job: id, Broker: own.Broker})
 	}
 	if err := child.Submit([]managers.Job{own}); err != ErrFull {
 		t.Errorf("while the parent is full: %v", err)

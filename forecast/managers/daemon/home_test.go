@@ -272,7 +272,7 @@ func TestLiarsBehindAnHonestOne(t *testing.T) {
 				}
 				honest.goes(&j, who)
 				if going = honest.bounces(&j, who) == nil; !going {
-					liar := honest.strike(j.ID)
+					liar := honest.strike(j.Key())
 					if liar != "" && !slices.Contains(left, liar) {
 						t.Fatalf("%d liars, job %d: found is %s", liars, k, liar)
 					}
@@ -303,7 +303,7 @@ func TestBlameEndsWithTheLiar(t *testing.T) {
 				g.comes(&j, who)
 			}
 		}
-		return g.strike(j.ID)
+		return g.strike(j.Key())
 	}
 	both := map[string]int{"liar": 60, "other": 40}
 	for n := range 4 {
@@ -343,7 +343,7 @@ func TestNamesOfOneCertificate(t *testing.T) {
 		}
 		d.guests.goes(&j, c.who)
 		if err := d.take(n, c, frame{Message: &managers.Message{Job: &j}}); err == nil {
-			d.manager.Withdraw(j.ID)
+			d.manager.Withdraw(j.Key())
 		}
 		d.detach(n, c, nil)
 	}

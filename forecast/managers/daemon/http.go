@@ -34,7 +34,11 @@ func (d *Daemon) Handler() http.Handler {
 	mux.HandleFunc("POST /v1/ended", func(w http.ResponseWriter, r *http.Request) {
 		var e Ended
 		if readBody(w, r, maxEnded, &e) {
-			d.ask(e.Job)
+			job := managers.Key{Broker: e.Broker, ID: e.Job}
+			if e.Broker == "" {
+				job = ownJob(d, e.Job, r.TLS)
+			}
+			d.ask(job)
 			writeBody(w, struct{}{})
 		}
 	})
@@ -45,7 +49,10 @@ func (d *Daemon) Handler() http.Handler {
 		}
 	})
 	mux.HandleFunc("GET /v1/way", func(w http.ResponseWriter, r *http.Request) {
-		writeBody(w, WayOf(d, managers.ID(r.URL.Query().Get("job"))))
+		if turn := d.askers.longTurn(w, r); turn != nil {
+			defer turn()
+			writeBody(w, WayOf(d, managers.ID(r.URL.Query().Get("job"))))
+		}
 	})
 	return http.NewCrossOriginProtection().Handler(d.askers.guard(mux)) // browsers show their user's certificate to every page
 }

@@ -26,7 +26,7 @@ func (d *Daemon) take(n managers.Neighbour, c *conn, f frame) error {
 		}
 		if err := d.papers.check(j); err != nil { // whoever is honest has checked it, by the same authorities
 			d.config.Log.Warn("a job is refused", "neighbour", c.peer, "cause", err)
-			c.send(frame{Job: j.ID, Refused: err.Error()})
+			c.send(refusalOf(j, false, err.Error()))
 			refused = true
 		}
 	}
@@ -64,7 +64,7 @@ func (d *Daemon) take(n managers.Neighbour, c *conn, f frame) error {
 // not: liars may be behind an honest neighbour, who finds them out. The link of who sends back one after the other ends.
 func keeps(d *Daemon, n managers.Neighbour, c *conn, j *managers.Job) (bool, error) {
 	if err := d.guests.bounces(j, c.who); err != nil {
-		liar := d.guests.strike(j.ID)
+		liar := d.guests.strike(j.Key())
 		for _, other := range d.conns {
 			if other.who == liar && other != c {
 				d.config.Log.Warn("jobs come back without end", "neighbour", other.peer)
@@ -82,11 +82,13 @@ func keeps(d *Daemon, n managers.Neighbour, c *conn, j *managers.Job) (bool, err
 		c.send(no)
 		return false, nil
 	}
-	return !here(d, j.ID), nil // else a second copy: its broker has handed it in again
+	return !here(d, j.Key()), nil // else a second copy: its broker has handed it in again
 }
 
 // here says whether a job waits here or has resources; the mutex is held.
-func here(d *Daemon, id managers.ID) bool { return d.held[id] != nil || managers.Waits(d.manager, id) }
+func here(d *Daemon, job managers.Key) bool {
+	return d.held[job] != nil || managers.Waits(d.manager, job)
+}
 
 // ErrFull is the answer to a broker where too many jobs wait already.
 var ErrFull = errors.New("too many jobs wait here; try again")
@@ -102,11 +104,11 @@ const (
 func unwanted(d *Daemon, n managers.Neighbour, j *managers.Job) frame {
 	switch {
 	case managers.WaitingBy(d.manager, n) >= maxWaiting:
-		return frame{Job: j.ID, Full: true, Refused: fmt.Sprintf("%d of your jobs wait here already", maxWaiting)}
+		return refusalOf(j, true, fmt.Sprintf("%d of your jobs wait here already", maxWaiting))
 	case d.manager.Len() >= maxAll:
-		return frame{Job: j.ID, Full: true, Refused: fmt.Sprintf("%d jobs wait here already", maxAll)}
+		return refusalOf(j, true, fmt.Sprintf("%d jobs wait here already", maxAll))
 	case d.guests.isAbsent(j.Broker):
-		return frame{Job: j.ID, Refused: fmt.Sprintf("its broker %s does not answer", j.Broker)}
+		return refusalOf(j, false, fmt.Sprintf("its broker %s does not answer", j.Broker))
 	}
 	return frame{}
 }
@@ -116,14 +118,15 @@ func unwanted(d *Daemon, n managers.Neighbour, j *managers.Job) frame {
 func wasRefused(d *Daemon, n managers.Neighbour, c *conn, f frame) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if was, ok := d.guests.note(f.Job); !ok || was.to != c.who {
+	job := managers.Key{Broker: f.Broker, ID: f.Job}
+	if was, ok := d.guests.note(job); !ok || was.to != c.who {
 		return // nothing that was sent there
 	}
-	d.guests.forget(f.Job)
+	d.guests.forget(job)
 	if f.Full && d.roles[n] == managers.Parent {
 		d.guests.full = time.Now().Add(fullFor)
 	}
-	d.config.Log.Warn("a job was refused", "neighbour", c.peer, "job", f.Job, "why", fmt.Sprintf("%.200q", f.Refused))
+	d.config.Log.Warn("a job was refused", "neighbour", c.peer, "job", job.ID, "broker", job.Broker, "why", fmt.Sprintf("%.200q", f.Refused))
 }
 
 // Submit takes jobs from a broker, or none of them (ErrFull).
@@ -145,8 +148,8 @@ func (d *Daemon) submit(jobs []managers.Job) {
 	defer d.mu.Unlock()
 	for _, j := range jobs {
 		d.guests.present(j.Broker)
-		if !here(d, j.ID) {
-			d.guests.forget(j.ID)
+		if !here(d, j.Key()) {
+			d.guests.forget(j.Key())
 			d.ways.note(&j, HandedIn, "")
 			d.carryOut(d.manager.Submit(now(), j))
 		}

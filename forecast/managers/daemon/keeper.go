@@ -24,13 +24,14 @@ type keeper struct {
 
 // keptLine says that a job has resources, or has none any more.
 type keptLine struct {
-	Put  *assignment `json:"put,omitempty"`
-	Drop managers.ID `json:"drop,omitempty"`
+	Put    *assignment `json:"put,omitempty"`
+	Drop   managers.ID `json:"drop,omitempty"`
+	Broker string      `json:"broker,omitempty"` // of Drop; none: a line of before, when no two brokers' jobs had one name
 }
 
 // openKeeper opens a manager's directory, which belongs to one process, and
 // returns the assignments it tells of. A line that a crash left half written is dropped.
-func openKeeper(dir string) (*keeper, map[managers.ID]*assignment, error) {
+func openKeeper(dir string) (*keeper, map[managers.Key]*assignment, error) {
 	if err := durable.MkdirAll(dir, 0o700); err != nil {
 		return nil, nil, err
 	}
@@ -52,8 +53,8 @@ func openKeeper(dir string) (*keeper, map[managers.ID]*assignment, error) {
 	return k, held, nil
 }
 
-func (k *keeper) read() (map[managers.ID]*assignment, error) {
-	held := map[managers.ID]*assignment{}
+func (k *keeper) read() (map[managers.Key]*assignment, error) {
+	held, named := map[managers.Key]*assignment{}, map[managers.ID]managers.Key{}
 	f, err := os.Open(k.name)
 	if errors.Is(err, os.ErrNotExist) {
 		return held, nil
@@ -70,15 +71,19 @@ func (k *keeper) read() (map[managers.ID]*assignment, error) {
 			continue
 		}
 		if l.Put != nil {
-			held[l.Put.Job.ID] = l.Put
+			held[l.Put.Job.Key()], named[l.Put.Job.ID] = l.Put, l.Put.Job.Key()
 		}
-		delete(held, l.Drop)
+		job := managers.Key{Broker: l.Broker, ID: l.Drop}
+		if l.Broker == "" {
+			job = named[l.Drop]
+		}
+		delete(held, job)
 	}
 	return held, lines.Err()
 }
 
 // rewrite leaves only what is held: the file is a new one, whole or not there.
-func (k *keeper) rewrite(held map[managers.ID]*assignment) error {
+func (k *keeper) rewrite(held map[managers.Key]*assignment) error {
 	var list []keptLine
 	for _, a := range held {
 		list = append(list, keptLine{Put: a})
@@ -113,7 +118,7 @@ func linesOf(list []keptLine) (text []byte, err error) {
 
 // put keeps some of the assignments that are held; they are on disk when it
 // returns without an error.
-func (k *keeper) put(held map[managers.ID]*assignment, list ...*assignment) error {
+func (k *keeper) put(held map[managers.Key]*assignment, list ...*assignment) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -134,11 +139,11 @@ func (k *keeper) put(held map[managers.ID]*assignment, list ...*assignment) erro
 
 // drop keeps that a job has no resources any more. What is held are all that
 // have; the file never grows far beyond them.
-func (k *keeper) drop(id managers.ID, held map[managers.ID]*assignment) error {
+func (k *keeper) drop(job managers.Key, held map[managers.Key]*assignment) error {
 	if k.broken || k.lines > slack+2*len(held) {
 		return k.rewrite(held)
 	}
-	return k.add([]keptLine{{Drop: id}})
+	return k.add([]keptLine{{Drop: job.ID, Broker: job.Broker}})
 }
 
 // slack is how many lines of ended jobs are left in the file at least.

@@ -40,11 +40,12 @@ func TestKeeperThatFails(t *testing.T) {
 			}
 			do := func(what string) error {
 				if gone, drops := strings.CutPrefix(what, "-"); drops {
-					delete(held, managers.ID(gone))
-					return k.drop(managers.ID(gone), held)
+					job := managers.Key{ID: managers.ID(gone)}
+					delete(held, job)
+					return k.drop(job, held)
 				}
 				a := &assignment{Job: managers.Job{ID: managers.ID(what)}}
-				held[a.Job.ID] = a
+				held[a.Job.Key()] = a
 				return k.put(held, a)
 			}
 			if err := do("a"); err != nil {
@@ -63,8 +64,8 @@ func TestKeeperThatFails(t *testing.T) {
 			}
 			defer k.close()
 			var ids []string
-			for id := range held {
-				ids = append(ids, string(id))
+			for job := range held {
+				ids = append(ids, string(job.ID))
 			}
 			if slices.Sort(ids); strings.Join(ids, " ") != c.want {
 				t.Errorf("held: %v, want %s", ids, c.want)

@@ -45,14 +45,14 @@ func TestRefusalsOfOthers(t *testing.T) {
 		n managers.Neighbour
 		c *conn
 	}{{up, parent}, {down, child}} {
-		if err := d.take(from.n, from.c, frame{Job: job.ID, Refused: "full", Full: true}); err != nil {
+		if err := d.take(from.n, from.c, frame{Job: job.ID, Broker: job.Broker, Refused: "full", Full: true}); err != nil {
 			t.Fatal(err)
 		}
 		if err := d.Submit(nil); err != nil {
 			t.Errorf("after a refusal by %s: %v", from.c.peer, err)
 		}
 	}
-	if _, sent := d.guests.note(job.ID); sent {
+	if _, sent := d.guests.note(job.Key()); sent {
 		t.Error("the job that was refused is taken for one that is there")
 	}
 	if err := d.take(down, child, frame{Job: "never sent", Refused: "full", Full: true}); err != nil || d.Submit(nil) != nil {
@@ -68,9 +68,9 @@ func TestLiarsOtherLinksEnd(t *testing.T) {
 	d.guests.strikes = map[string]strikes{}
 	job := jobOf("https://ui.example", "")
 	d.guests.goes(&job, honest.who)
-	was, _ := d.guests.note(job.ID)
+	was, _ := d.guests.note(job.Key())
 	was.back = map[string]int{liar.who: maxStrikes * maxBounces, honest.who: 1}
-	d.guests.put(job.ID, was)
+	d.guests.put(job.Key(), was)
 	if err := d.take(n, honest, frame{Message: &managers.Message{Job: &job}}); err != nil || honest.ctx.Err() != nil {
 		t.Errorf("who brought it: %v, %v", err, honest.ctx.Err())
 	}

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"crypto/tls"
 	"time"
 
 	"gridbroker/forecast/managers"
@@ -27,10 +28,10 @@ func (d *Daemon) offer(a assignment) {
 		case !holds(d, &a.Job): // what was said is of no other attempt
 			return
 		case err == nil && answer.Granted && !answer.Ended:
-			d.granted(a.Job.ID)
+			d.granted(a.Job.Key())
 			return
 		case err == nil:
-			d.release(a.Job.ID)
+			d.release(a.Job.Key())
 			return
 		case !a.Granted && time.Since(began) > offerPatience:
 			abandon(d, &a.Job)
@@ -48,18 +49,18 @@ func (d *Daemon) offer(a assignment) {
 func holds(d *Daemon, j *managers.Job) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	a := d.held[j.ID]
+	a := d.held[j.Key()]
 	return a != nil && a.Job.Attempt == j.Attempt
 }
 
-func (d *Daemon) granted(id managers.ID) {
+func (d *Daemon) granted(job managers.Key) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if a := d.held[id]; a != nil && !a.Granted {
+	if a := d.held[job]; a != nil && !a.Granted {
 		a.Granted = true
 		d.ways.note(&a.Job, Granted, "")
 		if err := d.keep.put(d.held, a); err != nil {
-			d.config.Log.Error("grant not kept", "job", id, "error", err)
+			d.config.Log.Error("grant not kept", "job", job.ID, "broker", job.Broker, "error", err)
 		}
 	}
 }
@@ -79,13 +80,13 @@ func heard(d *Daemon, broker string, answers bool) {
 // at all; what waits here of that broker does not wait any more.
 func abandon(d *Daemon, j *managers.Job) {
 	d.config.Log.Warn("an offer was never answered: its resources are free", "job", j.ID, "broker", j.Broker)
-	d.release(j.ID)
+	d.release(j.Key())
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var gone []managers.ID
+	var gone []managers.Key
 	for _, w := range d.manager.Waiting() {
 		if w.Broker == j.Broker {
-			gone = append(gone, w.ID)
+			gone = append(gone, w.Key())
 		}
 	}
 	d.manager.Withdraw(gone...)
@@ -101,9 +102,9 @@ func (d *Daemon) reportForever() {
 		case <-time.After(d.config.Beat):
 		}
 		reopen(d)
-		for _, id := range overdue(d) {
-			d.config.Log.Warn("a silent broker's job has had its time: its resources are free", "job", id)
-			d.release(id)
+		for _, job := range overdue(d) {
+			d.config.Log.Warn("a silent broker's job has had its time: its resources are free", "job", job.ID, "broker", job.Broker)
+			d.release(job)
 		}
 		for broker, r := range d.due() {
 			d.work.Go(func() { d.report(broker, r) })
@@ -125,24 +126,34 @@ func (d *Daemon) reports() map[string]*Report {
 		r := at(j.Broker)
 		r.Waiting = append(r.Waiting, j.ID)
 	}
-	for id, a := range d.held {
+	for job, a := range d.held {
 		if a.Granted {
-			r := at(a.Job.Broker)
-			r.Running = append(r.Running, id)
+			r := at(job.Broker)
+			r.Running = append(r.Running, job.ID)
 		}
 	}
 	return byBroker
 }
 
 // ask asks a job's broker about it, since somebody says that it has ended.
-func (d *Daemon) ask(id managers.ID) {
+func (d *Daemon) ask(job managers.Key) {
 	d.mu.Lock()
-	broker := ""
-	if a := d.held[id]; a != nil {
-		broker = a.Job.Broker
-	}
+	a := d.held[job]
 	d.mu.Unlock()
-	if broker != "" {
-		d.report(broker, &Report{Manager: d.config.Name, Running: []managers.ID{id}})
+	if a != nil {
+		d.report(job.Broker, &Report{Manager: d.config.Name, Running: []managers.ID{job.ID}})
 	}
+}
+
+// ownJob is the job of who tells its end without its broker's name, as brokers of before do: one here whose broker's
+// certificate that is.
+func ownJob(d *Daemon, id managers.ID, shown *tls.ConnectionState) managers.Key {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for job := range d.held {
+		if job.ID == id && named(shown, job.Broker) == nil {
+			return job
+		}
+	}
+	return managers.Key{}
 }

@@ -35,8 +35,8 @@ func TestOffersEnd(t *testing.T) {
 		dir := t.TempDir()
 		k, held, err := openKeeper(dir)
 		if err == nil {
-			held[j.ID] = &assignment{Job: j, Granted: true} // which a crash leaves
-			err = errors.Join(k.put(held, held[j.ID]), k.close())
+			held[j.Key()] = &assignment{Job: j, Granted: true} // which a crash leaves
+			err = errors.Join(k.put(held, held[j.Key()]), k.close())
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -71,7 +71,8 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 // An offer of an attempt that has no resources here any more is not made, and what a broker says of one takes
 // nothing from the next attempt, which came meanwhile.
 func TestOffersAreOfTheirAttempt(t *testing.T) {
-	first := assignment{Job: managers.Job{ID: "j", Broker: "https://ui.example:1", Attempt: 1}}
+	job := managers.Key{Broker: "https://ui.example:1", ID: "j"}
+	first := assignment{Job: managers.Job{ID: job.ID, Broker: job.Broker, Attempt: 1}}
 	next := &assignment{Job: first.Job}
 	next.Job.Attempt = 2
 	for name, c := range map[string]struct {
@@ -83,16 +84,16 @@ func TestOffersAreOfTheirAttempt(t *testing.T) {
 		"it is held":             {&first, &first, 1},
 	} {
 		d, asked := lonely(t), 0
-		d.held["j"] = c.held
+		d.held[job] = c.held
 		d.config.Client = &http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
 			asked++
 			d.mu.Lock()
 			defer d.mu.Unlock()
-			d.held["j"] = c.meanwhile
+			d.held[job] = c.meanwhile
 			return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(`{"granted":false,"ended":true}`))}, nil
 		})}
 		d.offer(first)
-		if got := d.held["j"]; asked != c.asked || (got == next) != (c.meanwhile == next) || c.meanwhile == &first && got != nil {
+		if got := d.held[job]; asked != c.asked || (got == next) != (c.meanwhile == next) || c.meanwhile == &first && got != nil {
 			t.Errorf("%s: asked %d times, and %+v has its resources", name, asked, got)
 		}
 	}
@@ -111,9 +112,9 @@ func TestOnlyGrantedJobsAreOverdue(t *testing.T) {
 		"unknown": {Job: managers.Job{Broker: "https://unknown.example:1"}, Granted: true},
 	} {
 		a.Job.ID = id
-		d.held[id] = a
+		d.held[a.Job.Key()] = a
 	}
-	if list := overdue(d); len(list) != 1 || list[0] != "granted" {
+	if list := overdue(d); len(list) != 1 || list[0].ID != "granted" {
 		t.Errorf("overdue are %v", list)
 	}
 }

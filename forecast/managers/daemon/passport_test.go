@@ -174,7 +174,7 @@ func TestCopiesThatStart(t *testing.T) {
 	if s := d.State(); s.Free.CPUs != 6 || len(s.Running) != 1 {
 		t.Errorf("%d of 8 processors are free, %v run", s.Free.CPUs, s.Running)
 	}
-	if d.release("j"); d.State().Free.CPUs != 8 {
+	if d.release(managers.Key{Broker: "https://127.0.0.1:1", ID: "j"}); d.State().Free.CPUs != 8 {
 		t.Errorf("%d of 8 processors are free in the end", d.State().Free.CPUs)
 	}
 }

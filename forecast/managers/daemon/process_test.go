@@ -347,12 +347,21 @@ type record struct {
 
 func testBroker(t *testing.T, ca *authority, manager string) (*Broker, *record) {
 	t.Helper()
-	cert, key := ca.issue(t)
+	return testBrokerAt(t, ca, testbed.FreeAddress(t), manager)
+}
+
+// testBrokerAt is testBroker of an address.
+func testBrokerAt(t *testing.T, ca *authority, addr, manager string) (*Broker, *record) {
+	t.Helper()
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, key := ca.issueAt(t, net.ParseIP(host), time.Hour)
 	cfg, err := tlsConfig(ca.cert.Raw, cert, key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	addr := testbed.FreeAddress(t)
 	b, ran := newBroker(addr, manager, Client(cfg), cfg.Certificates[0])
 	s, err := testServer(addr, cfg, b.Handler())
 	if err != nil {

@@ -69,16 +69,16 @@ const maxHold = 24 * time.Hour
 
 // overdue returns the jobs with resources whose brokers have been silent for longer
 // than these jobs may run: their wall time, a day where they have none or a longer one.
-func overdue(d *Daemon) (list []managers.ID) {
+func overdue(d *Daemon) (list []managers.Key) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for id, a := range d.held {
+	for job, a := range d.held {
 		most := maxHold
 		if wall := a.Job.Need.Wall; wall > 0 && wall < int64(maxHold/time.Second) {
 			most = max(brokerSilence, time.Duration(wall)*time.Second)
 		}
 		if b := d.brokers[a.Job.Broker]; a.Granted && b != nil && time.Since(b.heard) > most {
-			list = append(list, id)
+			list = append(list, job)
 		}
 	}
 	return list
@@ -90,7 +90,7 @@ func forget(d *Daemon, broker string, r *Report) {
 	if len(r.Waiting) > 0 {
 		d.config.Log.Warn("jobs of a silent broker do not wait any more", "broker", broker, "jobs", len(r.Waiting))
 	}
-	d.manager.Withdraw(r.Waiting...)
+	d.manager.Withdraw(of(broker, r.Waiting)...)
 	r.Waiting = nil
 }
 
@@ -101,8 +101,8 @@ func (d *Daemon) report(broker string, r *Report) {
 	if err != nil {
 		d.config.Log.Warn("report not taken", "broker", broker, "cause", err)
 	} else {
-		for _, id := range among(orders.Ended, r.Running) {
-			d.release(id)
+		for _, job := range of(broker, among(orders.Ended, r.Running)) {
+			d.release(job)
 		}
 	}
 	d.mu.Lock()
@@ -114,7 +114,15 @@ func (d *Daemon) report(broker string, r *Report) {
 			d.guests.present(broker)
 		}
 	}
-	d.manager.Withdraw(among(orders.Drop, r.Waiting)...)
+	d.manager.Withdraw(of(broker, among(orders.Drop, r.Waiting))...)
+}
+
+// of are jobs of one broker.
+func of(broker string, ids []managers.ID) (list []managers.Key) {
+	for _, id := range ids {
+		list = append(list, managers.Key{Broker: broker, ID: id})
+	}
+	return list
 }
 
 // among returns what a broker ordered of the jobs that it was told of: those of

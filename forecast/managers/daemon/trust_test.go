@@ -44,7 +44,7 @@ func TestEndsAreTheBrokersWord(t *testing.T) {
 	}
 	defer d.keep.close()
 	need := managers.Resources{CPUs: 3}
-	d.held["j"] = &assignment{Job: managers.Job{ID: "j", Broker: broker.URL, Need: need}, Granted: true}
+	d.held[managers.Key{Broker: broker.URL, ID: "j"}] = &assignment{Job: managers.Job{ID: "j", Broker: broker.URL, Need: need}, Granted: true}
 	d.manager.Resize(now(), total, total.Less(need))
 	say := func(body string) {
 		w := httptest.NewRecorder()
@@ -52,13 +52,16 @@ func TestEndsAreTheBrokersWord(t *testing.T) {
 			t.Errorf("%s: %d %s", body, w.Code, w.Body)
 		}
 	}
-	say(`{"job": "j"}`)
-	say(`{"job": "unknown"}`)
+	job := fmt.Sprintf(`{"job": "j", "broker": %q}`, broker.URL)
+	say(job)
+	say(`{"job": "unknown", "broker": "` + broker.URL + `"}`)
+	say(`{"job": "j", "broker": "https://ui.example"}`)
+	say(`{"job": "j"}`) // whose, where no certificate is shown?
 	if s := d.State(); asked.Load() != 1 || len(s.Running) != 1 || s.Free.CPUs != 1 {
 		t.Fatalf("after a stranger's word: asked %d times, %+v", asked.Load(), s)
 	}
 	ended.Store(true)
-	say(`{"job": "j"}`)
+	say(job)
 	if s := d.State(); asked.Load() != 2 || len(s.Running) != 0 || s.Free.CPUs != 4 {
 		t.Errorf("after its end: asked %d times, %+v", asked.Load(), s)
 	}
@@ -109,7 +112,7 @@ func TestKeeper(t *testing.T) {
 	}
 	put := func(id string) {
 		a := &assignment{Job: managers.Job{ID: managers.ID(id)}}
-		held[a.Job.ID] = a
+		held[a.Job.Key()] = a
 		if err := k.put(held, a); err != nil {
 			t.Fatal(err)
 		}
@@ -117,9 +120,9 @@ func TestKeeper(t *testing.T) {
 	for _, id := range []string{"stays", "goes", "granted"} {
 		put(id)
 	}
-	held["granted"].Granted = true
-	delete(held, "goes")
-	if err := errors.Join(k.put(held, held["granted"]), k.drop("goes", held), k.close()); err != nil {
+	held[managers.Key{ID: "granted"}].Granted = true
+	delete(held, managers.Key{ID: "goes"})
+	if err := errors.Join(k.put(held, held[managers.Key{ID: "granted"}]), k.drop(managers.Key{ID: "goes"}, held), k.close()); err != nil {
 		t.Fatal(err)
 	}
 	f, err := os.OpenFile(filepath.Join(dir, "assignments"), os.O_WRONLY|os.O_APPEND, 0)
@@ -128,14 +131,14 @@ func TestKeeper(t *testing.T) {
 	}
 	f.WriteString(`{"put":{"job":{"id":"half`)
 	f.Close()
-	if k, held, err = openKeeper(dir); err != nil || len(held) != 2 || !held["granted"].Granted || held["stays"] == nil {
+	if k, held, err = openKeeper(dir); err != nil || len(held) != 2 || !held[managers.Key{ID: "granted"}].Granted || held[managers.Key{ID: "stays"}] == nil {
 		t.Fatal(held, err)
 	}
 	for i := range 3 * slack {
-		id := managers.ID(fmt.Sprint(i))
-		put(string(id))
-		delete(held, id)
-		if err := k.drop(id, held); err != nil {
+		job := managers.Key{ID: managers.ID(fmt.Sprint(i))}
+		put(string(job.ID))
+		delete(held, job)
+		if err := k.drop(job, held); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -165,8 +168,9 @@ func TestKeeperAfterAFailedRewrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	put := func(id managers.ID) error {
-		held[id] = &assignment{Job: managers.Job{ID: id}}
-		return k.put(held, held[id])
+		a := &assignment{Job: managers.Job{ID: id}}
+		held[a.Job.Key()] = a
+		return k.put(held, a)
 	}
 	if err := put("before"); err != nil {
 		t.Fatal(err)
@@ -175,7 +179,7 @@ func TestKeeperAfterAFailedRewrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	k.lines = 2*slack + 10 // of jobs that have ended
-	if err := k.drop("ended", held); err == nil {
+	if err := k.drop(managers.Key{ID: "ended"}, held); err == nil {
 		t.Fatal("written anew where there is no directory")
 	}
 	if err := put("meanwhile"); err == nil {
@@ -187,7 +191,7 @@ func TestKeeperAfterAFailedRewrite(t *testing.T) {
 	if err := errors.Join(put("after"), k.close()); err != nil {
 		t.Fatal(err)
 	}
-	if k, held, err = openKeeper(dir); err != nil || held["before"] == nil || held["meanwhile"] == nil || held["after"] == nil {
+	if k, held, err = openKeeper(dir); err != nil || len(held) != 3 {
 		t.Fatal(held, err)
 	}
 	k.close()

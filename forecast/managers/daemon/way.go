@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"slices"
 	"time"
 
 	"gridbroker/forecast/managers"
@@ -27,21 +28,22 @@ const (
 
 // Step is one of a job's way.
 type Step struct {
-	At      time.Time `json:"at"` // by the manager's clock
+	Broker  string    `json:"broker"` // whose job it is
+	At      time.Time `json:"at"`     // by the manager's clock
 	Did     Did       `json:"did"`
 	To      string    `json:"to,omitempty"` // of SentOn: the neighbour
 	Hops    int       `json:"hops"`         // links that the job has gone over so far
 	Attempt int       `json:"attempt"`      // which hand-in of its broker's that was
 }
 
-// Way is what a manager did with one job, in order.
+// Way is what a manager did with one job, in order; where several brokers have a job of that name, with one after the other.
 type Way struct {
 	Steps []Step `json:"steps"`
 }
 
 // ways are those of the jobs of this wayTime, and of the one before. The daemon's mutex is held.
 type ways struct {
-	is, before map[managers.ID][]Step
+	is, before map[managers.Key][]Step
 	turned     time.Time
 }
 
@@ -49,27 +51,41 @@ type ways struct {
 func (w *ways) note(j *managers.Job, did Did, to string) {
 	at := time.Now()
 	if w.is == nil || len(w.is) >= maxWays || at.Sub(w.turned) > wayTime {
-		w.is, w.before, w.turned = map[managers.ID][]Step{}, w.is, at
+		w.is, w.before, w.turned = map[managers.Key][]Step{}, w.is, at
 	}
-	steps, ok := w.is[j.ID]
+	job := j.Key()
+	steps, ok := w.is[job]
 	if !ok {
-		steps = w.before[j.ID]
-		delete(w.before, j.ID)
+		steps = w.before[job]
+		delete(w.before, job)
 	}
-	step := Step{At: at.UTC().Truncate(time.Millisecond), Did: did, To: to, Hops: j.Hops, Attempt: j.Attempt}
+	step := Step{Broker: j.Broker, At: at.UTC().Truncate(time.Millisecond), Did: did, To: to, Hops: j.Hops, Attempt: j.Attempt}
 	if len(steps) >= maxSteps {
 		copy(steps[maxSteps/2:], steps[maxSteps/2+1:])
 		steps = steps[:maxSteps-1]
 	}
-	w.is[j.ID] = append(steps, step)
+	w.is[job] = append(steps, step)
 }
 
-// of is a job's way here.
-func (w *ways) of(id managers.ID) []Step {
-	if steps, ok := w.is[id]; ok {
-		return steps
+// maxNamesakes bounds of how many brokers' jobs of one name the ways are told.
+const maxNamesakes = 16
+
+// of is the way here of the jobs of a name.
+func (w *ways) of(id managers.ID) (steps []Step) {
+	var brokers []string
+	for _, list := range []map[managers.Key][]Step{w.is, w.before} {
+		for job := range list {
+			if job.ID == id {
+				brokers = append(brokers, job.Broker)
+			}
+		}
 	}
-	return w.before[id]
+	slices.Sort(brokers)
+	for _, broker := range brokers[:min(len(brokers), maxNamesakes)] {
+		job := managers.Key{Broker: broker, ID: id}
+		steps = append(append(steps, w.is[job]...), w.before[job]...)
+	}
+	return steps
 }
 
 // WayOf is what a manager did with a job.
