@@ -135,7 +135,7 @@ func Open(c Config) (*Desk, error) {
 // treeID names a user's job in the tree: nobody gives a job the name of another's.
 func treeID(subject, key string) managers.ID {
 	sum := sha256.Sum256([]byte(subject))
-	return managers.ID(fmt.Sprintf("%x-%s", sum[:6], key))
+	return managers.ID(fmt.Sprintf("%x-%s", sum[:16], key))
 }
 
 // add takes a job in; the mutex is held, or nobody else has the desk yet.
