@@ -1,6 +1,7 @@
 package jdl
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -289,6 +290,26 @@ func (h *handing) leaves(i int) *leaving {
 		l.urls = append(l.urls, destination(dest, base, i, name))
 	}
 	return l
+}
+
+// leftBy says how a node takes a file that another one leaves and that is not here; "": none leaves one of that name.
+func (h *handing) leftBy(n node, name string) string {
+	clean, why := cleanName(name)
+	if why != "" {
+		return ""
+	}
+	for i, other := range h.nodes {
+		if classad.EqualFold(other.name, n.name) {
+			continue
+		}
+		l := h.leaves(i)
+		for k, file := range l.files {
+			if left, why := cleanName(file); why == "" && left == clean && l.urls[k] == "" {
+				return fmt.Sprintf("node %s leaves one: root.nodes.%s.description.OutputSandbox[%d], without quotes", other.name, quoteName(other.name), k)
+			}
+		}
+	}
+	return ""
 }
 
 // destination is where the i-th file of an OutputSandbox is sent to; "": it is kept.

@@ -75,6 +75,23 @@ func TestNodeInputs(t *testing.T) {
 	}
 }
 
+// TestNodesFileByItsNameAlone: who names a file of another node as if it were here is told how it is taken.
+func TestNodesFileByItsNameAlone(t *testing.T) {
+	dir := t.TempDir()
+	text := `Type = "dag"; Nodes = [
+	a = [ description = [ Executable = "/bin/a"; OutputSandbox = {"log", "%s"}; ] ];
+	b = [ description = [ Executable = "/bin/b"; InputSandbox = {"a.out"}; ] ];
+]; Dependencies = { {a, b} };`
+	for made, want := range map[string]string{
+		"./a.out": "InputSandbox: a.out does not exist (node a leaves one: root.nodes.a.description.OutputSandbox[1], without quotes)",
+		"b.out":   "InputSandbox: a.out does not exist (names are relative to " + dir + ")",
+	} {
+		if _, err := ParseJobs("h.jdl", fmt.Appendf(nil, text, made), WithDir(dir)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", made, err)
+		}
+	}
+}
+
 // TestNodeInputsAreKept: the recorded description knows whose file it is and where it will lie; there, a program that
 // knows nothing of other nodes' files finds none and cannot send the job without it.
 func TestNodeInputsAreKept(t *testing.T) {

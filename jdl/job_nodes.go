@@ -165,6 +165,9 @@ func (s *JobSet) node(hand *handing, n node, quiet bool) *Job {
 	}
 	sub.cfg.later = hand.later[classad.Fold(n.name)]
 	hand.take(sub, n)
+	if s.Kind == DAG {
+		sub.cfg.left = func(name string) string { return hand.leftBy(n, name) }
+	}
 	job, err := sub.read()
 	if err != nil {
 		r.errs = append(r.errs, fmt.Errorf("node %s: %w", n.name, err))

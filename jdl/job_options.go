@@ -31,10 +31,11 @@ type jobConfig struct {
 	now     func() time.Time
 	getenv  func(string) string // nil: there is no environment
 	noFiles bool
-	foreign bool // the record is made of another language, which no shell reads
-	node    bool // the record is a node's
-	later   bool // input files need not be here yet
-	stored  bool // the text is Job.Text's: nothing to fill in, no files to look at
+	foreign bool                     // the record is made of another language, which no shell reads
+	node    bool                     // the record is a node's
+	later   bool                     // input files need not be here yet
+	left    func(name string) string // how a file of that name is taken from another node of the DAG; ""; nil: it is none of one
+	stored  bool                     // the text is Job.Text's: nothing to fill in, no files to look at
 	tally   *tally
 }
 

@@ -235,6 +235,11 @@ func missingHint(r *jobReader, text, rel string) string {
 	if strings.Contains(text, ",") {
 		return `several names are a list: {"a", "b"}`
 	}
+	if r.cfg.left != nil {
+		if how := r.cfg.left(text); how != "" {
+			return how
+		}
+	}
 	if near := nearestFile(r.cfg.root, rel, text); near != "" {
 		return "did you mean " + near + "?"
 	}
