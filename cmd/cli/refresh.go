@@ -143,12 +143,21 @@ type notice struct {
 	Event, Said string
 }
 
+// mostPages is how much of a job's log is read, in answers of up to a thousand entries.
+const mostPages = 100
+
 // changes are the entries of a job's log behind one, and the last of them.
 func changes(ctx context.Context, call caller, r *jobs.Outcome, after int64) (last int64, list []notice, err error) {
-	var out struct{ Entries []notice }
-	err = call.Call(ctx, r.Handle.Endpoint, "log", "GET", fmt.Sprintf("/v1/jobs/%s/log?after=%d", url.PathEscape(r.Handle.ID), after), nil, &out)
-	for _, e := range out.Entries {
-		after = max(after, e.ID)
+	for range mostPages {
+		var out struct{ Entries []notice }
+		err = call.Call(ctx, r.Handle.Endpoint, "log", "GET", fmt.Sprintf("/v1/jobs/%s/log?after=%d", url.PathEscape(r.Handle.ID), after), nil, &out)
+		if err != nil || len(out.Entries) == 0 {
+			break
+		}
+		for _, e := range out.Entries {
+			after = max(after, e.ID)
+		}
+		list = append(list, out.Entries...)
 	}
-	return after, out.Entries, err
+	return after, list, err
 }

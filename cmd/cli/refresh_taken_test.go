@@ -27,9 +27,13 @@ func TestRefreshTellsWhatBecameOfIt(t *testing.T) {
 				asked = 1
 				w.WriteHeader(http.StatusNoContent)
 			case strings.HasSuffix(r.URL.Path, "/log") && r.URL.Query().Get("after") == "0":
-				fmt.Fprint(w, `{"entries": [{"id": 7, "event": "refresh refused", "said": "long ago"}]}`)
-			case strings.HasSuffix(r.URL.Path, "/log") && asked < 2:
-				asked++ // the next cycle is yet to come
+				fmt.Fprint(w, `{"entries": [{"id": 6, "event": "submitted"}]}`)
+			case strings.HasSuffix(r.URL.Path, "/log") && r.URL.Query().Get("after") == "6": // an answer has a thousand at most
+				fmt.Fprint(w, `{"entries": [{"id": 7, "event": "refreshed"}, {"id": 8, "event": "refresh refused", "said": "long ago"}]}`)
+			case strings.HasSuffix(r.URL.Path, "/log") && (asked == 0 || asked == 1 || r.URL.Query().Get("after") == "9"):
+				if asked == 1 { // the next cycle is yet to come
+					asked++
+				}
 				fmt.Fprint(w, `{"entries": []}`)
 			case strings.HasSuffix(r.URL.Path, "/log"):
 				fmt.Fprintf(w, `{"entries": [{"id": 9, "event": %q, "said": %q}]}`, c.event, c.said)

@@ -127,7 +127,7 @@ func TestTimesOfJobs(t *testing.T) {
 	}
 }
 
-// A log of others is lines of one entry each, whatever the entries say.
+// A log of others is lines of one entry each, whatever the entries say; one whose entries have no numbers is not read on.
 func TestLog(t *testing.T) {
 	b, url := against(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.EscapedPath() != "/v1/jobs/x%2F..%2Fy/log" {

@@ -264,22 +264,36 @@ func (b *Backend) Log(ctx context.Context, h plugins.Handle, w io.Writer) error 
 	if err != nil {
 		return err
 	}
-	var out struct {
-		Entries []struct {
-			At                        int64
-			Event, Said, Cluster, Who string
-		} `json:"entries"`
-	}
-	if err := c.do(ctx, "log", "GET", "/v1/jobs/"+url.PathEscape(h.ID)+"/log", nil, &out); err != nil {
-		return err
-	}
-	for _, e := range out.Entries {
-		line := strings.TrimSpace(fmt.Sprintf("%s %s %s %s", time.UnixMilli(e.At).UTC().Format("2006-01-02T15:04:05.000Z"), e.Event, e.Cluster, e.Said))
-		if _, err := fmt.Fprintln(w, foreign.Text(line)); err != nil {
+	for after := int64(0); ; {
+		list, err := logged(ctx, c, h.ID, after)
+		if err != nil || len(list) == 0 {
 			return err
 		}
+		for _, e := range list {
+			line := strings.TrimSpace(fmt.Sprintf("%s %s %s %s", time.UnixMilli(e.At).UTC().Format("2006-01-02T15:04:05.000Z"), e.Event, e.Cluster, e.Said))
+			if _, err := fmt.Fprintln(w, foreign.Text(line)); err != nil {
+				return err
+			}
+		}
+		last := list[len(list)-1].ID
+		if last <= after { // it would go on for ever
+			return nil
+		}
+		after = last
 	}
-	return nil
+}
+
+// entry is what the scheduler has logged of a job.
+type entry struct {
+	ID, At               int64
+	Event, Said, Cluster string
+}
+
+// logged are the entries of a job's log behind one, up to a thousand; none: that was the last.
+func logged(ctx context.Context, c *client, id string, after int64) ([]entry, error) {
+	var out struct{ Entries []entry }
+	err := c.do(ctx, "log", "GET", fmt.Sprintf("/v1/jobs/%s/log?after=%d", url.PathEscape(id), after), nil, &out)
+	return out.Entries, err
 }
 
 // Why implements plugins.Explainer: what stands between a job and its slot.
