@@ -29,6 +29,7 @@ type Live struct {
 	gone     map[string]fate // of jobs that are gone, for which some of the picture are said to wait still
 
 	near upcoming
+	runs int    // of the schedule, counted from 1
 	room []Job  // for the jobs of the next picture
 	mark uint64 // of the picture that was taken in last; 0: that has none
 }
@@ -135,6 +136,7 @@ func (l *Live) foretell(ahead int64, enough func() bool) {
 	l.fresh()
 	if !l.valid {
 		l.run, l.expected, l.spans, l.valid = glimpse(l.c.Machine, l.f.belief(), l.run, ahead), l.expected[:0], l.spans[:0], true
+		l.runs++
 	}
 	for !enough() && l.more() {
 	}

@@ -60,3 +60,50 @@ func (w *world) near(what string, ask bool) {
 		w.t.Fatalf("%s: nothing has happened, and the schedule was worked out again", what)
 	}
 }
+
+// TestNearHolds lets time go by after each of many events. Where what was foretold is said to hold it is what is
+// foretold anew: what is free already is so from now on, and nothing else is another.
+func TestNearHolds(t *testing.T) {
+	testbed.Computes(t)
+	held := map[string]int{}
+	for _, kind := range []string{"pool", "nodes", "reserved", "queues"} {
+		for _, policy := range []batch.Policy{{Name: "easy"}, {Name: "conservative"}, {Name: "slurm"}} {
+			w := newWorld(t, kind, policy, 0)
+			for i := range 40 {
+				w.step(i)
+				held[kind] += w.holds(fmt.Sprint(kind, " ", policy.Name, ", event ", i))
+			}
+		}
+	}
+	if held["pool"] == 0 || held["nodes"] == 0 || held["queues"] == 0 || held["reserved"] > 0 {
+		t.Errorf("it held after %v events", held)
+	}
+}
+
+// holds lets time go by, and counts whether what was foretold held.
+func (w *world) holds(what string) int {
+	w.t.Helper()
+	const horizon = 6 * time.Hour
+	was := w.live.Near(horizon)
+	slots, jobs := was.Slots(horizon), fmt.Sprint(was.Jobs)
+	s := w.live.State()
+	s.Now = s.Now.Add(time.Duration(w.rng.IntN(300)) * time.Second)
+	w.now = later(w.now, s.Now)
+	if _, err := w.live.Sync(s); err != nil {
+		w.t.Fatal(err)
+	}
+	if !batch.Holds(w.live, horizon) {
+		return 0
+	}
+	is := w.live.Near(horizon)
+	for i := range slots {
+		if slots[i].From.Equal(was.At) {
+			slots[i].From = is.At
+		}
+	}
+	slots = slices.DeleteFunc(slots, func(v batch.Slot) bool { return !v.To.IsZero() && !v.To.After(is.At) })
+	if got := fmt.Sprint(is.Slots(horizon)); got != fmt.Sprint(slots) || fmt.Sprint(is.Jobs) != jobs {
+		w.t.Fatalf("%s, %v later: slots\n%v\nwere\n%v\njobs\n%v\nwere\n%v", what, is.At.Sub(was.At), got, slots, is.Jobs, jobs)
+	}
+	return 1
+}

@@ -66,6 +66,9 @@ func (l *Live) compare(s State, endings []Ending) (Synced, error) {
 	if err := d.compare(s.Jobs); err != nil {
 		return Synced{}, err
 	}
+	if d.any() {
+		l.near.forecast = nil
+	}
 	if d.any() && !d.play() {
 		l.valid, l.room, l.near.current = false, nil, false // the model keeps them
 		return d.Synced, l.renew(l.f, s)

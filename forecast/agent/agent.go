@@ -93,6 +93,7 @@ type Agent struct {
 	packer             wire.Packer
 	sent               time.Time
 	until              time.Time   // what was foretold holds until then, if nothing happens
+	stands             lasting     // and may be told on then
 	unpondered         bool        // something has happened since the whole queue was worked out
 	pondered           atomic.Bool // and it was since something was foretold
 	deaf               time.Time   // the scheduler takes no beats until then
@@ -309,6 +310,7 @@ func (a *Agent) news(s batch.State, f *batch.Forecast) (*wire.Delta, *published)
 	var d *wire.Delta
 	next.set, d = was.set.Next(slots)
 	d.Jobs, d.JobsGone = local(a, s, f, next.jobs)
+	a.stands.until = min(a.stands.until, next.jobs.until)
 	next.put, next.left = d.Jobs, d.JobsGone
 	if !slices.Equal(next.queues, was.queues) {
 		d.Queues = next.queues

@@ -45,10 +45,13 @@ func follow(ctx context.Context, a *Agent, s batch.State) (same bool, err error)
 		return false, err
 	}
 	a.odds.Look(s, ended)
-	now := a.Now()
-	same = same && now.Before(a.until) && now.Add(sameFor).After(a.until) // a clock that was set back proves nothing
+	quiet, now := same, a.Now()
+	same = quiet && now.Before(a.until) && now.Add(sameFor).After(a.until) // a clock that was set back proves nothing
 	a.unpondered = a.unpondered || !same
-	return !a.pondered.Swap(false) && same, nil // what was worked out since is to be told
+	if a.pondered.Swap(false) { // what was worked out since is to be told
+		return false, nil
+	}
+	return same || quiet && refresh(a), nil
 }
 
 // foretell foretells what will start within the horizon: that is what slots are made

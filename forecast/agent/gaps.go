@@ -23,7 +23,9 @@ func freeSlots(a *Agent, s batch.State, f *batch.Forecast, booked []wire.Booking
 	if err := a.seeLoss(s, f, booked); err != nil {
 		a.Log.Warn("what guests cost local jobs is not known", "error", err)
 	}
-	slots := gaps(a.Conf.Offer(s, f, bookedNow(a)), now, chances)
+	steps := a.Conf.Offer(s, f, bookedNow(a))
+	a.stands.note(s, steps, booked)
+	slots := gaps(steps, now, chances)
 	a.slotOdds.watch(slots, now)
 	a.mu.Lock()
 	defer a.mu.Unlock()

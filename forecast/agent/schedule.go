@@ -16,7 +16,7 @@ import (
 // by this look, of others by the last time that the whole queue was worked out. What
 // was told of a job stays while it is near enough: what is new, and who is gone, is listed.
 func local(a *Agent, s batch.State, f *batch.Forecast, t *toldJobs) (list []wire.Entry, gone []string) {
-	starts := startsOf(a, f)
+	starts, end := startsOf(a, f), f.At.Add(a.Conf.Horizon).Unix()
 	t.begin()
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
@@ -37,10 +37,12 @@ func local(a *Agent, s batch.State, f *batch.Forecast, t *toldJobs) (list []wire
 		case ok:
 			e.Start, e.Completion, placed = unix(want.Start), unix(want.End), want.Placed
 		}
-		was := t.see(j.ID)
-		if stays(was, &e, f.At.Unix()) {
+		was, now := t.see(j.ID), f.At.Unix()
+		if stays(was, &e, now) {
+			t.until = min(t.until, toldFor(was, &e, now, end))
 			continue
 		}
+		t.until = min(t.until, toldFor(&e, &e, now, end))
 		if e = on(e, placed); e != *was {
 			list = append(list, e)
 		}

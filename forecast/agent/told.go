@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"math"
 	"slices"
 
 	"gridbroker/forecast/wire"
@@ -16,6 +17,8 @@ type toldJobs struct {
 	// to look: most are found behind the one before, without a search by name.
 	was, is []*toldJob
 	next    int // in was
+	// until is when what was told of one that waits may be another by time alone, in seconds of Unix time.
+	until int64
 }
 
 // lookOn is behind how many jobs that are gone the next is still found in its order.
@@ -32,7 +35,7 @@ func newToldJobs() *toldJobs { return &toldJobs{of: map[string]*toldJob{}} }
 // begin begins to hold them against a look.
 func (t *toldJobs) begin() {
 	t.was, t.is = t.is, t.was[:0]
-	t.look, t.seen, t.next = t.look+1, 0, 0
+	t.look, t.seen, t.next, t.until = t.look+1, 0, 0, math.MaxInt64
 }
 
 // see is what was told of a job that the look has; nothing: it is new.
