@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gridbroker/credential"
+	"gridbroker/plugins"
 )
 
 // A proxy that stays keeps its connections, however often it is looked for; a newer one of the same person has its own, and
@@ -49,5 +50,34 @@ func TestConnectionsStayWithTheirProxy(t *testing.T) {
 	resp.Body.Close()
 	if len(from) != 3 {
 		t.Error("the old proxy's connection was left open")
+	}
+}
+
+// TestLongAnswersKeepTheirConnection: an answer that comes in chunks, as long ones of many servers do, leaves its connection for
+// the next question. One whose end does not come after its last element is read all the same.
+func TestLongAnswersKeepTheirConnection(t *testing.T) {
+	from, endless := map[string]bool{}, false
+	f := newFake(t, func(w http.ResponseWriter, r *http.Request, body string) bool {
+		from[r.RemoteAddr] = true
+		if !r.URL.Query().Has("state") {
+			return false
+		}
+		list(w, "ACCEPTED")
+		w.(http.Flusher).Flush() // so that its length is not known
+		if endless {
+			<-r.Context().Done()
+		}
+		return true
+	})
+	b := f.backend(t)
+	hs := []plugins.Handle{{Endpoint: f.url(), ID: "job1"}}
+	for turn := range 4 {
+		endless = turn == 3
+		if st := b.Status(t.Context(), hs)[0]; st.State != plugins.Accepted || st.Err != nil {
+			t.Errorf("%s: %v", st.State, st.Err)
+		}
+	}
+	if len(from) != 1 {
+		t.Errorf("%d connections", len(from))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 )
 
 // budget bounds an answer that is a list. An endpoint that exceeds it fails,
@@ -55,6 +56,8 @@ func (c *client) each(ctx context.Context, ca *call, b budget, visit func(*eleme
 	case errors.Is(err, errOverBudget), err == nil:
 		if err != nil {
 			err = c.failed(ca, err, true)
+		} else {
+			finish(resp.Body)
 		}
 		return err
 	case isSyntax(err):
@@ -62,6 +65,19 @@ func (c *client) each(ctx context.Context, ca *call, b budget, visit func(*eleme
 	default:
 		return c.failed(ca, err, true)
 	}
+}
+
+const (
+	finishMost = 4 << 10     // bytes
+	finishTime = time.Second // for the longest
+)
+
+// finish reads what follows the last element of an answer: only a connection whose answer has been read to its end is used
+// for the next request, and the end of one that came in chunks follows by itself.
+func finish(answer io.ReadCloser) {
+	late := time.AfterFunc(finishTime, func() { _ = answer.Close() })
+	defer late.Stop()
+	_, _ = io.CopyN(io.Discard, answer, finishMost) // what the answer said is known
 }
 
 // isSyntax reports whether the answer is wrong, as opposed to the connection.
