@@ -232,21 +232,19 @@ func (b *Backend) Find(ctx context.Context, endpoint glue.Endpoint, ids []string
 // not ours; where it is all that is there, it is not known whether ours arrived.
 func (s *site) Lookup(ctx context.Context, names []string) (map[string]string, error) {
 	b := batches{me: identityAt(ctx, s), names: names, found: map[string]string{}, others: map[string]string{}}
-	text, err := s.schedd(ctx, "condor_q", "-af", "ClusterId", "JobBatchName", "Owner", "-constraint", "GridBrokerId isnt undefined")
-	if err != nil {
+	const attributes = "ClusterId,JobBatchName,Owner"
+	if err := s.ads(ctx, b.take, "condor_q", "-json", "-attributes", attributes, "-constraint", "GridBrokerId isnt undefined"); err != nil {
 		return nil, err
 	}
-	b.take(text)
 	if len(b.found) == len(names) {
 		return b.found, nil
 	}
 	for part := range slices.Chunk(names, maxAsked) {
-		text, err := s.schedd(ctx, "condor_history", "-af", "ClusterId", "JobBatchName", "Owner", "-scanlimit", scanLimit,
+		err := s.ads(ctx, b.take, "condor_history", "-json", "-attributes", attributes, "-scanlimit", scanLimit,
 			"-constraint", fmt.Sprintf("stringListMember(JobBatchName, %q)", strings.Join(part, ",")))
 		if err != nil {
 			return nil, err
 		}
-		b.take(text)
 	}
 	for name, owner := range b.others {
 		if b.found[name] == "" {
@@ -263,17 +261,15 @@ type batches struct {
 	found, others map[string]string // clusters; owners who are not me
 }
 
-// take reads lines of cluster, batch name and owner.
-func (b batches) take(text string) {
-	for line := range strings.Lines(text) {
-		f := strings.Fields(line)
-		switch {
-		case len(f) != 3 || !slices.Contains(b.names, f[1]):
-		case isOurs(b.me, f[2]):
-			b.found[f[1]] = f[0]
-		default:
-			b.others[f[1]] = f[2]
-		}
+// take reads a job's ad. In a table a neighbour's name could be several lines, one of them as if it were about a job of ours.
+func (b batches) take(job ad) {
+	name, owner := job.text("JobBatchName"), job.text("Owner")
+	switch {
+	case !slices.Contains(b.names, name):
+	case isOurs(b.me, owner):
+		b.found[name] = strconv.FormatInt(job.integer("ClusterId"), 10)
+	default:
+		b.others[name] = owner
 	}
 }
 

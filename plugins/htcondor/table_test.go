@@ -223,14 +223,17 @@ func TestBatchesOfNeighbours(t *testing.T) {
 		return &site{Site: &remote.Site{URL: "condor:", Options: &remote.Options{Command: time.Minute}, System: &remote.System{Name: "HTCondor"},
 			Machine: neighbours{"condor_q": queue, "condor_history": "", "condor_ping": ping}}}
 	}
+	job := func(cluster int, name, owner string) string {
+		return fmt.Sprintf(`{"ClusterId":%d,"JobBatchName":%q,"Owner":%q}`, cluster, name, owner)
+	}
 	for _, c := range []struct{ queue, ping, want, err string }{
-		{"7 a1 alice\n9 a1 mallory\n", ping, "map[a1:7]", ""},
-		{"6 a1 mallory\n7 a1 alice\n", ping, "map[a1:7]", ""},
-		{"6 a1 mallory\n", ping, "map[]", "job of mallory"},
-		{"6 b1 mallory\n", ping, "map[]", ""},
-		{"6 a1 bob\n", "Remote Mapping: unauthenticated@unmapped\n", "map[a1:6]", ""}, // it does not say who we are
+		{job(7, "a1", "alice") + "," + job(9, "a1", "mallory"), ping, "map[a1:7]", ""},
+		{job(6, "a1", "mallory") + "," + job(7, "a1", "alice"), ping, "map[a1:7]", ""},
+		{job(6, "a1", "mallory"), ping, "map[]", "job of mallory"},
+		{job(6, "b1", "mallory"), ping, "map[]", ""},
+		{job(6, "a1", "bob"), "Remote Mapping: unauthenticated@unmapped\n", "map[a1:6]", ""}, // it does not say who we are
 	} {
-		found, err := at(c.queue, c.ping).Lookup(t.Context(), []string{"a1"})
+		found, err := at("["+c.queue+"]", c.ping).Lookup(t.Context(), []string{"a1"})
 		if fmt.Sprint(found) != c.want || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 			t.Errorf("%q: %v %v", c.queue, found, err)
 		}
