@@ -27,9 +27,10 @@ type setClock struct {
 	name string
 }
 
-// shiftedTime is what package time has more in those programs: how far the clock
-// is set and for how long the machine has slept, in seconds, in a file.
-const shiftedTime = `package time
+// shiftedClock is what package main has more in those programs: the clock that
+// package time asks there. How far it is set, in seconds, it reads from a file, which
+// also has for how long the machine has slept.
+const shiftedClock = `package main
 
 import (
 	"sync"
@@ -37,83 +38,156 @@ import (
 	"unsafe"
 )
 
-var shifts = sync.OnceValue(func() *[2]int64 {
-	name, _ := syscall.Getenv("GRID_TEST_CLOCK")
-	if fd, err := syscall.Open(name, syscall.O_RDONLY|syscall.O_CLOEXEC, 0); err == nil {
-		defer syscall.Close(fd)
-		if page, err := syscall.Mmap(fd, 0, 16, syscall.PROT_READ, syscall.MAP_SHARED); err == nil {
-			return (*[2]int64)(unsafe.Pointer(&page[0]))
-		}
-	}
-	return new([2]int64)
-})
-
-func Slept() int64 { return shifts()[1] }
-`
-
-// shiftedReading is what broker/clock has more.
-const shiftedReading = `package clock
-
-import (
-	"time"
-
-	"golang.org/x/sys/unix"
+var (
+	opened sync.Once
+	shifts = &none
+	none   int64
 )
 
-func clockGettime(id int32, t *unix.Timespec) error {
-	err := unix.ClockGettime(id, t)
-	if id == unix.CLOCK_BOOTTIME { // the one that goes on while the machine sleeps
-		t.Sec += time.Slept()
-	}
-	return err
+func shift() int64 {
+	opened.Do(func() {
+		name, _ := syscall.Getenv("GRID_TEST_CLOCK")
+		if fd, err := syscall.Open(name, syscall.O_RDONLY|syscall.O_CLOEXEC, 0); err == nil {
+			defer syscall.Close(fd)
+			if page, err := syscall.Mmap(fd, 0, 16, syscall.PROT_READ, syscall.MAP_SHARED); err == nil {
+				shifts = (*int64)(unsafe.Pointer(&page[0]))
+			}
+		}
+	})
+	return *shifts
+}
+
+//go:linkname runtimeNow time.runtimeNow
+func runtimeNow() (sec int64, nsec int32, mono int64)
+
+func shiftedNow() (sec int64, nsec int32, mono int64) {
+	sec, nsec, mono = runtimeNow()
+	return sec + shift(), nsec, mono
 }
 `
 
-// clocked builds the program with package time's Now, and CLOCK_BOOTTIME, going by
+// sleeping is what broker/clock does once it has asked a clock of the system:
+// CLOCK_BOOTTIME is the one that goes on while the machine sleeps.
+const sleeping = "if CLOCK == unix.CLOCK_BOOTTIME {" +
+	` page, _ := os.ReadFile(os.Getenv("GRID_TEST_CLOCK"));` +
+	" slept := int64(0); for i := len(page); i > 8; i-- { slept = slept<<8 | int64(page[i-1]) };" +
+	" t.Sec += slept };"
+
+// otherClock is handed to the go command as what runs its tools: the linker is
+// given two other packages, and all else is what was compiled before.
+const otherClock = `#!/bin/sh
+was=
+for arg; do
+	[ "$was" != -importcfg ] || case $1 in
+	*/link) sed -i -e 's|^packagefile time=.*|packagefile time=TIME|' \
+		-e 's|^packagefile gridbroker/broker/clock=.*|packagefile gridbroker/broker/clock=CLOCK|' "$arg" || exit 1 ;;
+	esac
+	was=$arg
+done
+exec "$@"
+`
+
+// An overlay has the go command see other files than there are.
+type overlay struct {
+	dir     string // where they are
+	replace map[string]string
+}
+
+// file has it see a text as a file of a package, in the place of one that there is or
+// beside those.
+func (o *overlay) file(pkg, name, text string) error {
+	place, err := exec.Command("go", "list", "-f", "{{.Dir}}", pkg).Output()
+	if err != nil {
+		return err
+	}
+	if o.replace == nil {
+		o.replace = map[string]string{}
+	}
+	mine := filepath.Join(o.dir, strings.ReplaceAll(pkg, "/", "_")+"_"+name)
+	o.replace[filepath.Join(strings.TrimSpace(string(place)), name)] = mine
+	return os.WriteFile(mine, []byte(text), 0o600)
+}
+
+// text has it see a file of a package with one text of it replaced. CLOCK in the new
+// one is the clock of the system that the file asks.
+func (o *overlay) text(pkg, name, old, text string) error {
+	place, err := exec.Command("go", "list", "-f", "{{.Dir}}", pkg).Output()
+	if err != nil {
+		return err
+	}
+	was, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(place)), name))
+	if err != nil || strings.Count(string(was), old) != 1 {
+		return fmt.Errorf("%s of %s is not what it was (%w)", name, pkg, err)
+	}
+	_, asked, _ := strings.Cut(string(was), "unix.ClockGettime(")
+	asked, _, _ = strings.Cut(asked, ",")
+	return o.file(pkg, name, strings.Replace(string(was), old, strings.Replace(text, "CLOCK", asked, 1), 1))
+}
+
+// run runs a go command with it.
+func (o *overlay) run(verb string, args ...string) (string, error) {
+	text, err := json.Marshal(map[string]any{"Replace": o.replace})
+	if err != nil {
+		return "", err
+	}
+	list := filepath.Join(o.dir, "overlay.json")
+	if err := os.WriteFile(list, text, 0o600); err != nil {
+		return "", err
+	}
+	cmd := exec.Command("go", append([]string{verb, "-overlay", list}, args...)...)
+	var said strings.Builder
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("go %s with another clock: %w\n%s", verb, err, &said)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// askingMain compiles the two packages that tell the time so that the one asks package
+// main for it and the other counts sleep, and returns what the linker is to be given.
+// They declare nothing more and nothing less than before, so that what was compiled
+// with them fits: otherwise the linker says that it does not.
+func askingMain(dir string) (tells, counts string, err error) {
+	o := &overlay{dir: dir}
+	err = o.text("time", "time.go", "//go:linkname runtimeNow\n", "//go:linkname runtimeNow main.shiftedNow\n")
+	if err == nil { // the compiler names the files of its own packages so
+		named := "-gcflags=time=-trimpath=" + filepath.Join(dir, "time_time.go") + "=>$GOROOT/src/time/time.go"
+		tells, err = o.run("list", named, "-export", "-f", "{{.Export}}", "time")
+	}
+	if err != nil {
+		return "", "", err
+	}
+	o = &overlay{dir: dir}
+	if err = o.text("gridbroker/broker/clock", "boot_linux.go", "return boot() +", sleeping+" return boot() +"); err == nil {
+		counts, err = o.run("list", "-export", "-f", "{{.Export}}", "gridbroker/broker/clock")
+	}
+	return tells, counts, err
+}
+
+// clocked links the program with package time's Now, and CLOCK_BOOTTIME, going by
 // such a file. libfaketime does not reach programs in Go.
 var clocked = sync.OnceValues(func() (string, error) {
 	dir := filepath.Join(programDir, "clocked")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return "", err
 	}
-	places, err := exec.Command("go", "list", "-f", "{{.Dir}}", "time", "gridbroker/broker/clock").Output()
+	tells, counts, err := askingMain(dir)
 	if err != nil {
 		return "", err
 	}
-	std, ours, _ := strings.Cut(strings.TrimSpace(string(places)), "\n")
-	replace := map[string]string{}
-	for _, r := range []struct{ file, old, new string }{
-		{filepath.Join(std, "grid_test_clock.go"), "", shiftedTime},
-		{filepath.Join(std, "time.go"), "\tsec, nsec, mono := runtimeNow()\n", "\tsec, nsec, mono := runtimeNow()\n\tsec += shifts()[0]\n"},
-		{filepath.Join(ours, "grid_test_clock.go"), "", shiftedReading},
-		{filepath.Join(ours, "boot_linux.go"), "unix.ClockGettime(", "clockGettime("},
-	} {
-		text := r.new
-		if r.old != "" {
-			was, err := os.ReadFile(r.file)
-			if err != nil || strings.Count(string(was), r.old) != 1 {
-				return "", fmt.Errorf("%s is not what it was (%w)", r.file, err)
-			}
-			text = strings.Replace(string(was), r.old, r.new, 1)
-		}
-		replace[r.file] = filepath.Join(dir, fmt.Sprintf("%d.go", len(replace)))
-		if err := os.WriteFile(replace[r.file], []byte(text), 0o600); err != nil {
+	tool := filepath.Join(dir, "tool")
+	if err := os.WriteFile(tool, []byte(strings.NewReplacer("TIME", tells, "CLOCK", counts).Replace(otherClock)), 0o700); err != nil {
+		return "", err
+	}
+	o := &overlay{dir: dir}
+	for _, pkg := range []string{"gridbroker/cmd/grid", "gridbroker/cmd/grid-launch"} {
+		if err := o.file(pkg, "grid_test_clock.go", shiftedClock); err != nil {
 			return "", err
 		}
 	}
-	overlay, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		return "", err
-	}
-	list := filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(list, overlay, 0o600); err != nil {
-		return "", err
-	}
-	out, err := exec.Command("go", "build", "-ldflags=-s -w", "-overlay", list, "-o", dir+"/", "gridbroker/cmd/grid", "gridbroker/cmd/grid-launch").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("%w\n%s", err, out)
-	}
-	return filepath.Join(dir, "grid"), nil
+	_, err = o.run("build", "-ldflags=-s -w -checklinkname=0", "-toolexec", tool, "-o", dir+"/", "gridbroker/cmd/grid", "gridbroker/cmd/grid-launch")
+	return filepath.Join(dir, "grid"), err
 })
 
 // clocked has a world go by a clock that can be set.
