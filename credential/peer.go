@@ -4,6 +4,9 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
+
+	"gridbroker/credential/voms"
 )
 
 // Peer is whom a client certificate shows: a chain of a connection, own
@@ -16,7 +19,11 @@ func (t *Trust) Peer(chain []*x509.Certificate) (*X509, error) {
 	if err := t.VerifyChain(chain); err != nil {
 		return nil, err
 	}
-	return &X509{chain: order(chain), path: "the connection"}, nil
+	x := &X509{chain: order(chain), path: "the connection"}
+	if !voms.Unmistakable(x.entity().RawSubject) {
+		return nil, fmt.Errorf("the name %.200s that the certificate shows may be read as another's", x.Identity())
+	}
+	return x, nil
 }
 
 // ServerConfig is the TLS configuration of a server that shows a pair of KeyPair and asks

@@ -36,6 +36,10 @@ func FetchACs(ctx context.Context, env Env, opts Options, x *X509, t *Trust, wan
 		if err := v.Verify(answer.AC, x.entity()); err != nil {
 			return nil, nil, vomsFinding(answer.Server.String(), err)
 		}
+		if answer.AC.VO != answer.Server.VO { // for which the same server may speak, too
+			return nil, nil, problem("voms.another-vo", answer.Server.String(), fmt.Sprintf("the server gave attributes of %.80q", answer.AC.VO),
+				"it was asked for those of "+answer.Server.VO, "ask the administrators of "+vo+"; a line of the vomses file may name the VO wrongly")
+		}
 		acs, remarks = append(acs, answer.AC), append(remarks, answer.Warnings...)
 	}
 	return acs, remarks, nil

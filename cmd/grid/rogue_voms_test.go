@@ -48,7 +48,9 @@ func newVOMSLab(t *testing.T, answer func(*vomsLab, http.ResponseWriter)) *vomsL
 	hash := credential.NameHash(ca.Cert.RawSubject)
 	ca.Install(filepath.Join(dir, "certificates"), hash, "/DC=org/CN=Lab CA")
 	testbed.WriteFile(t, filepath.Join(dir, "vomses"), fmt.Appendf(nil, "%q %q %q %q %q\n", vomsVO, host, port, "/DC=org/CN=localhost", vomsVO), 0o644)
-	testbed.WriteFile(t, filepath.Join(dir, "vomsdir", vomsVO, host+".lsc"), []byte("/DC=org/CN=localhost\n/DC=org/CN=Lab CA\n"), 0o644)
+	for _, vo := range []string{vomsVO, "second.example.org"} {
+		testbed.WriteFile(t, filepath.Join(dir, "vomsdir", vo, host+".lsc"), []byte("/DC=org/CN=localhost\n/DC=org/CN=Lab CA\n"), 0o644)
+	}
 	testbed.WriteFile(t, filepath.Join(dir, "cert.pem"), testbed.PEM(lab.member.Cert), 0o644)
 	testbed.WriteFile(t, filepath.Join(dir, "key.pem"), testbed.KeyPEM(t, lab.member.Key), 0o600)
 	lab.victim = newVictim(t, "X509_CERT_DIR="+filepath.Join(dir, "certificates"), "X509_VOMSES="+filepath.Join(dir, "vomses"), "X509_VOMS_DIR="+filepath.Join(dir, "vomsdir"),
@@ -198,12 +200,13 @@ func TestRogueVOMS(t *testing.T) {
 		answer func(*vomsLab, http.ResponseWriter)
 		says   string
 	}{
-		"honest":           {func(l *vomsLab, w http.ResponseWriter) { l.gives(w, attributes{}) }, ""},
-		"another holder":   {func(l *vomsLab, w http.ResponseWriter) { l.gives(w, attributes{holder: l.ca.Issue("Bob", nil).Cert}) }, "given to the certificate"},
-		"an old one":       {func(l *vomsLab, w http.ResponseWriter) { l.gives(w, attributes{end: time.Now().Add(-time.Minute)}) }, "expired"},
-		"another key":      {func(l *vomsLab, w http.ResponseWriter) { l.gives(w, attributes{key: l.member.Key}) }, "not signed by"},
-		"another VO":       {func(l *vomsLab, w http.ResponseWriter) { l.gives(w, attributes{vo: "other.example.org"}) }, "other.example.org"},
-		"a VO that climbs": {func(l *vomsLab, w http.ResponseWriter) { l.gives(w, attributes{vo: "../vomsdir/" + vomsVO}) }, "cannot be a file name"},
+		"honest":                        {func(l *vomsLab, w http.ResponseWriter) { l.gives(w, attributes{}) }, ""},
+		"another holder":                {func(l *vomsLab, w http.ResponseWriter) { l.gives(w, attributes{holder: l.ca.Issue("Bob", nil).Cert}) }, "given to the certificate"},
+		"an old one":                    {func(l *vomsLab, w http.ResponseWriter) { l.gives(w, attributes{end: time.Now().Add(-time.Minute)}) }, "expired"},
+		"another key":                   {func(l *vomsLab, w http.ResponseWriter) { l.gives(w, attributes{key: l.member.Key}) }, "not signed by"},
+		"another VO":                    {func(l *vomsLab, w http.ResponseWriter) { l.gives(w, attributes{vo: "other.example.org"}) }, "other.example.org"},
+		"another VO that it speaks for": {func(l *vomsLab, w http.ResponseWriter) { l.gives(w, attributes{vo: "second.example.org"}) }, "voms.another-vo"},
+		"a VO that climbs":              {func(l *vomsLab, w http.ResponseWriter) { l.gives(w, attributes{vo: "../vomsdir/" + vomsVO}) }, "cannot be a file name"},
 		"a stranger's authority": {func(l *vomsLab, w http.ResponseWriter) {
 			fake := testbed.NewCA(l.t, "Lab CA", time.Now(), nil)
 			leaf := fake.Issue("localhost", nil)

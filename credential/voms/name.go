@@ -1,8 +1,10 @@
 package voms
 
 import (
+	"bytes"
 	"encoding/asn1"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"golang.org/x/crypto/cryptobyte"
@@ -66,6 +68,44 @@ func writeAVA(b *strings.Builder, set *cryptobyte.String) bool {
 		}
 	}
 	return true
+}
+
+// Unmistakable tells whether no name of other parts is written by DN as this one is: "/O=Lab/CN=a/CN=b" may be that of
+// somebody whose CN is "a/CN=b", and a text may have "\xC3" in it where another has that byte. A name of no parts is
+// everybody's who has none. Who is known by DN alone is not known by such a name.
+func Unmistakable(raw []byte) bool {
+	seq := cryptobyte.String(raw)
+	var rdns cryptobyte.String
+	if !seq.ReadASN1(&rdns, cbasn1.SEQUENCE) || rdns.Empty() {
+		return false
+	}
+	for !rdns.Empty() {
+		var set, ava, value cryptobyte.String
+		var tag cbasn1.Tag
+		if !rdns.ReadASN1(&set, cbasn1.SET) {
+			return false
+		}
+		for !set.Empty() {
+			if !set.ReadASN1(&ava, cbasn1.SEQUENCE) || !ava.SkipASN1(cbasn1.OBJECT_IDENTIFIER) || !ava.ReadAnyASN1(&value, &tag) || mistakable(value, tag) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// seemsPart is what DN writes before the value of a part, and instead of a byte.
+var seemsPart = regexp.MustCompile(`/[A-Za-z0-9.]+=|\\x[0-9A-F]{2}`)
+
+// mistakable tells whether DN writes a value as it would another, or as several parts.
+func mistakable(value []byte, tag cbasn1.Tag) bool {
+	wide := map[cbasn1.Tag]int{tagBMPString: 2, tagUniversalString: 4}[tag]
+	for i, c := range value {
+		if wide > 0 && c == 0 && i%wide == wide-1 { // which is left out where it is a high byte
+			return true
+		}
+	}
+	return seemsPart.Match(bytes.ReplaceAll(value, []byte{0}, nil))
 }
 
 const (

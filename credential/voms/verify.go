@@ -116,6 +116,9 @@ func (v Verifier) issuer(ac *AC, fail func(code, said string, err error) error) 
 	if !SameDN(DN(ac.Certs[0].RawSubject), ac.Issuer) {
 		return fail("issuer", "issued by "+ac.Issuer+" but carry the certificate of "+DN(ac.Certs[0].RawSubject), nil)
 	}
+	if !Unmistakable(ac.Certs[0].RawSubject) {
+		return fail("issuer", "the name of their server, "+ac.Issuer+", may be read as another's", nil)
+	}
 	host, _, err := net.SplitHostPort(ac.Server)
 	if err != nil {
 		host = ac.Server

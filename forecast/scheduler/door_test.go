@@ -212,6 +212,10 @@ func TestDoorKnowsCertificates(t *testing.T) {
 		{"proxy of a proxy", f.proxy(f.proxy(alice, hour), hour), Pong{Subject: "/DC=org/CN=Alice", LetIn: true}},
 		{"expired proxy", f.proxy(alice, expired), Pong{}},
 		{"another authority", f.user(other, "Alice"), Pong{}},
+		{"whose one name is written as two", f.user(f.ca, "Ops/CN=Alice"), Pong{}},
+		{"whose letters are written as bytes", f.user(f.ca, `J\xC3\xB6rg`), Pong{}},
+		{"a host's service", f.user(f.ca, "host/ui.example.org"), Pong{Subject: "/DC=org/CN=host/ui.example.org", LetIn: true}},
+		{"bytes", f.user(f.ca, "J\u00f6rg"), Pong{Subject: `/DC=org/CN=J\xC3\xB6rg`, LetIn: true}},
 		{"administrator", f.user(f.ca, "Admin"), Pong{Subject: "/DC=org/CN=Admin", Admin: true, LetIn: true}},
 		{"agent", f.user(f.ca, "agent host"), Pong{Subject: "/DC=org/CN=agent host", Sites: []string{"c0"}, LetIn: true}},
 	} {
