@@ -34,6 +34,13 @@ type Withdrawer interface {
 	Withdraw(ctx context.Context, hs []Handle) []error
 }
 
+// Waker has a batch system look at jobs whose Booking.Begin has come, where it would do so only once something else happens there.
+type Waker interface {
+	// Wake returns one error per Handle, in the same order; that a job waits for something else, has begun, has ended or
+	// is not known is none.
+	Wake(ctx context.Context, hs []Handle) []error
+}
+
 // Assigner is a back-end that runs no jobs: it finds each a place at some site, where its user starts it.
 type Assigner interface {
 	// Claim takes the places of those jobs that have got one, and tells that somebody is there to start them all. It

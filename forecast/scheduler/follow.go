@@ -18,10 +18,11 @@ type follower struct {
 	*Scheduler
 	last  map[string]mark   // what was told of a booking, by its request
 	early map[string]*early // by cluster: whose turn comes sooner
+	woken map[string]bool   // by request: those that their sites were told to look at
 }
 
 func newFollower(s *Scheduler) follower {
-	return follower{s, map[string]mark{}, map[string]*early{}}
+	return follower{s, map[string]mark{}, map[string]*early{}, map[string]bool{}}
 }
 
 // mark is what tells two states of a job at its site apart.
@@ -115,7 +116,7 @@ func (s follower) kept(ctx context.Context, some [][]*placed) (all authorities, 
 
 // forget drops what was told of bookings that are over, once these are the most.
 func (s follower) forget(all []*placed) {
-	if len(s.last) <= 2*len(all)+1000 {
+	if max(len(s.last), len(s.woken)) <= 2*len(all)+1000 {
 		return
 	}
 	there := make(map[string]bool, len(all))
@@ -123,6 +124,7 @@ func (s follower) forget(all []*placed) {
 		there[all[i].request] = true
 	}
 	maps.DeleteFunc(s.last, func(request string, _ mark) bool { return !there[request] })
+	maps.DeleteFunc(s.woken, func(request string, _ bool) bool { return !there[request] })
 }
 
 // atSite tells whether both are at one site.
@@ -180,6 +182,7 @@ func (s follower) ask(ctx context.Context, cred authority, owner string, list []
 		}
 		asking, cancel := context.WithTimeout(ctx, actionTime)
 		states := back.Status(asking, hs)
+		s.wake(asking, back, jobs, states)
 		cancel()
 		if e := s.tell(ctx, jobs, states); e != nil {
 			err = errors.Join(err, fmt.Errorf("%s: %w", jobs[0].cluster, e))
@@ -189,6 +192,29 @@ func (s follower) ask(ctx context.Context, cred authority, owner string, list []
 		}
 	}
 	return err
+}
+
+// wake has a site look at the jobs that still wait though their slots have begun, at each once.
+func (s follower) wake(ctx context.Context, back plugins.Submitter, jobs []*placed, states []plugins.Status) {
+	waker, can := back.(plugins.Waker)
+	if !can {
+		return
+	}
+	var asleep []plugins.Handle
+	for i, st := range states {
+		p := jobs[i]
+		if st.State != plugins.Queued || p.from == 0 || p.from >= s.now().Unix() || s.woken[p.request] {
+			continue
+		}
+		s.woken[p.request] = true
+		asleep = append(asleep, p.handle)
+	}
+	if len(asleep) == 0 {
+		return
+	}
+	if err := errors.Join(waker.Wake(ctx, asleep)...); err != nil {
+		s.log.Warn("a site was not told that jobs may begin", "cluster", jobs[0].cluster, "error", err)
+	}
 }
 
 // tell leaves a message for each job that has changed.

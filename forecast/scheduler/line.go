@@ -259,6 +259,7 @@ type placed struct {
 	job, request string
 	handle       plugins.Handle
 	seq          int64
+	from         int64 // when its site is to let it begin; 0: nobody waits for that
 }
 
 // asked is what the site of a job is asked about; nil: nothing. It is that of before where nothing of it is new.
@@ -266,7 +267,10 @@ func (j *Job) asked(was *placed) *placed {
 	if j.State != Sent && j.State != Running {
 		return nil
 	}
-	is := placed{j.holder(), j.Booking.Cluster, j.ID, j.request(), j.Handle, j.Seq}
+	is := placed{j.holder(), j.Booking.Cluster, j.ID, j.request(), j.Handle, j.Seq, 0}
+	if j.State == Sent && !j.Booking.Turn && !j.Withdraw && !j.Cancel {
+		is.from = j.Booking.From
+	}
 	if was != nil && *was == is {
 		return was
 	}

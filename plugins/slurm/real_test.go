@@ -3,6 +3,7 @@ package slurm_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"net/url"
 	"os"
 	"os/exec"
@@ -288,6 +289,39 @@ func withdraws(t *testing.T, b *slurm.Backend, url string) {
 	}
 	if st := b.Status(t.Context(), hs[:1])[0]; st.State != plugins.Running {
 		t.Errorf("what runs: %+v", st)
+	}
+}
+
+// Who is woken begins, however far his begin was.
+func TestRealWake(t *testing.T) {
+	clusters(t, func(t *testing.T, c *cluster) { wakes(t, c.Backend, c.urls["ssh"]) })
+}
+
+func wakes(t *testing.T, b *slurm.Backend, url string) {
+	var reqs []plugins.Request
+	for i := range 3 {
+		reqs = append(reqs, request(t, b, url, fmt.Sprint("k", i), &jdl.Job{Executable: "true"}))
+		reqs[i].Booking = &plugins.Booking{Begin: 10 * time.Minute}
+	}
+	var hs []plugins.Handle
+	for _, r := range b.Submit(context.Background(), reqs, nil) {
+		if r.Err != nil {
+			t.Fatal(r.Err)
+		}
+		hs = append(hs, r.Handle)
+	}
+	defer b.Clean(context.Background(), hs)
+	for range 2 { // the second time nobody waits for that any more
+		for _, err := range b.Wake(t.Context(), hs) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, st := range waitFinal(t, b, hs) {
+		if st.State != plugins.Done {
+			t.Errorf("%+v", st)
+		}
 	}
 }
 
