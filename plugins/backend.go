@@ -26,6 +26,8 @@ type Backend struct {
 	ReadOnly bool
 	// Queues: the nodes and jobs of its endpoints can be read, its Submitter is a QueueOpener.
 	Queues bool
+	// Begins: what it submits waits for the begin of its Booking. At others jobs begin when they can.
+	Begins bool
 	// Foreign are those of its Interfaces that other sources than its own may
 	// name, each with the schemes of the URLs that may be named so. What runs
 	// commands or touches files on the user's side is never among them.

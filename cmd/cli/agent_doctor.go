@@ -56,7 +56,7 @@ func runAgentDoctor(ctx context.Context, d *deps, f agentRunOptions) error {
 		say(err, "foresee its schedule: %d stretches of free processors in %v", slots, f.horizon)
 	}
 	guestRights(ctx, ag.Reader, f, say)
-	if f.start == string(wire.Reservation) && ag.Reserve != nil {
+	if ag.Conf.Site.Start == wire.Reservation && ag.Reserve != nil {
 		_, err := ag.Reserve.Reserved(ctx, "gras_")
 		say(err, "list reservations")
 		say(tryReservation(ctx, d, ag.Reserve, state.Nodes), "make and remove a reservation (needs an operator's account)")

@@ -47,10 +47,13 @@ func TestDoctorBesideAnAgent(t *testing.T) {
 					return
 				}
 				ack.Seq, ack.Digest = d.Seq, d.Digest
+				if d.Site == nil || d.Site.Start != wire.Plain { // this machine begins what it is sent
+					t.Errorf("it publishes %+v", d.Site)
+				}
 			}
 			json.NewEncoder(w).Encode(ack)
 		}))
-		code, out, errs := oneShot(t, "agent", "doctor", "--lrms", "local:", "--cluster", "c", "--scheduler", server.URL, "--start", "plain", "--token-file", token, "--ttl", c.ttl)
+		code, out, errs := oneShot(t, "agent", "doctor", "--lrms", "local:", "--cluster", "c", "--scheduler", server.URL, "--token-file", token, "--ttl", c.ttl)
 		server.Close()
 		if code != c.code || !strings.Contains(out, c.told) || published != c.published {
 			t.Errorf("%d s are left, --ttl %s: code %d, published: %v\n%s%s", c.good, c.ttl, code, published, out, errs)

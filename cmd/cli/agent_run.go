@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -73,7 +74,7 @@ func agentFlags(d *deps, cmd *cobra.Command, f *agentRunOptions) {
 	fl.StringVar(&f.scheduler, "scheduler", "", "`URL` of the scheduler's API, or those of its replicas with commas between (default: nothing is published, see --listen)")
 	fl.StringVar(&f.cluster, "cluster", "", "`name` of this cluster at the scheduler")
 	fl.StringVar(&f.queue, "queue", "", "offer nodes of this `queue` only")
-	fl.StringVar(&f.start, "start", "begin", "`way` in which guests get their slots: plain, begin, partition, reservation")
+	fl.StringVar(&f.start, "start", "", "`way` in which guests get their slots: plain, begin, partition, reservation (default begin; plain where jobs cannot be told when to begin)")
 	fl.StringVar(&f.partition, "partition", "", "the guests' `partition`, with --start partition")
 	fl.StringVar(&f.function, "function", "", "priority function: an `expression` of priority, procs, wall, hour, waiting ... (default: priority)")
 	fl.StringVar(&f.policy, "policy", autoPolicy, "the batch system's own `policy`, as grid sim queue names it; auto: what it says, else what fits what is seen to start")
@@ -97,8 +98,11 @@ func agentFlags(d *deps, cmd *cobra.Command, f *agentRunOptions) {
 }
 
 // site is what is published of the site besides its nodes.
-func (f agentRunOptions) site(users []string) (wire.Site, error) {
-	s := wire.Site{Start: wire.Way(f.start), Partition: f.partition, MaxGuest: int64(f.maxGuest / time.Second), Function: f.function,
+func (f agentRunOptions) site(backends []plugins.Backend, users []string) (s wire.Site, err error) {
+	if f.start, err = startWay(backends, f.lrms, f.start); err != nil {
+		return s, err
+	}
+	s = wire.Site{Start: wire.Way(f.start), Partition: f.partition, MaxGuest: int64(f.maxGuest / time.Second), Function: f.function,
 		Users: users, VOs: f.vos, Speed: f.speed, OutOfTurn: f.outOfTurn, Queue: f.queue, Endpoint: f.lrms, Agent: version()}
 	s.LRMS, _, _ = strings.Cut(f.lrms, ":")
 	s.LRMS = strings.TrimSuffix(s.LRMS, "+ssh")
@@ -129,13 +133,31 @@ func (f agentRunOptions) site(users []string) (wire.Site, error) {
 	return s, nil
 }
 
+// startWay is the way in which guests get their slots, of those that there are with a batch system. One that is only read, and
+// whose jobs another back-end sends, has all.
+func startWay(backends []plugins.Backend, lrms, named string) (string, error) {
+	scheme, _, _ := strings.Cut(lrms, ":")
+	plain := slices.ContainsFunc(backends, func(b plugins.Backend) bool {
+		return slices.Contains(b.Schemes, strings.ToLower(scheme)) && !b.Begins && !b.ReadOnly
+	})
+	switch {
+	case named == "" && plain:
+		return string(wire.Plain), nil
+	case named == "":
+		return string(wire.Begin), nil
+	case plain && (named == string(wire.Begin) || named == string(wire.Partition)):
+		return "", fmt.Errorf("--start %s: jobs cannot be told when to begin at %s; say plain", named, lrms)
+	}
+	return named, nil
+}
+
 // newAgent makes an agent of the flags; end closes what it uses.
 func newAgent(d *deps, f agentRunOptions) (ag *agent.Agent, end func() error, err error) {
 	users, err := gridmap(d, f.gridmap)
 	if err != nil {
 		return nil, nil, usageError(err)
 	}
-	site, err := f.site(users)
+	site, err := f.site(d.env.Backends, users)
 	if err != nil {
 		return nil, nil, usageError(err)
 	}

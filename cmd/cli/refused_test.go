@@ -15,6 +15,7 @@ import (
 const refused = `
 agent queues --listen 0.0.0.0:0                                 | without --cert and --key only a loopback address
 agent run                                                       | name the cluster, and the scheduler
+agent run --start begin --lrms condor: --cluster c --listen :0  | --start begin: jobs cannot be told when to begin at condor:; say plain
 agent run --start partition --cluster c --scheduler https://s   | --start partition: name it with --partition
 agent run --start sometimes --cluster c --scheduler https://s   | say plain, begin, partition or reservation
 agent run --ttl 1ms --cluster c --scheduler https://s           | --ttl 1ms: say 1s to 24h

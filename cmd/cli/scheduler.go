@@ -146,7 +146,7 @@ func (c schedulerConfig) settings(backends []plugins.Backend) (scheduler.Config,
 		if err != nil {
 			return s, fmt.Errorf("cluster %q: %w", cl.Name, err)
 		}
-		s.Clusters[cl.Name] = scheduler.ClusterConfig{Agents: cl.Agents, Interface: by, Endpoint: cl.Endpoint, Queue: cl.Queue}
+		s.Clusters[cl.Name] = scheduler.ClusterConfig{Agents: cl.Agents, Interface: by.Interfaces[0], AtOnce: !by.Begins, Endpoint: cl.Endpoint, Queue: cl.Queue}
 	}
 	return s, nil
 }

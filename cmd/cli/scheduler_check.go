@@ -166,15 +166,15 @@ func (c *schedulerConfig) checkClusters(backends []plugins.Backend) error {
 	return nil
 }
 
-// sentBy is the interface by which jobs go to an endpoint.
-func sentBy(backends []plugins.Backend, endpoint string) (string, error) {
+// sentBy is the back-end by whose first interface jobs go to an endpoint.
+func sentBy(backends []plugins.Backend, endpoint string) (*plugins.Backend, error) {
 	scheme, _, _ := strings.Cut(endpoint, ":")
 	at := slices.IndexFunc(backends, func(b plugins.Backend) bool { return slices.Contains(b.Schemes, strings.ToLower(scheme)) })
 	switch {
 	case at < 0:
-		return "", errors.New("it is of no known kind")
+		return nil, errors.New("it is of no known kind")
 	case backends[at].ReadOnly, len(backends[at].Interfaces) == 0:
-		return "", errors.New("no jobs can be sent there, it is only read")
+		return nil, errors.New("no jobs can be sent there, it is only read")
 	}
-	return backends[at].Interfaces[0], nil
+	return &backends[at], nil
 }

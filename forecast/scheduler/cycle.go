@@ -286,7 +286,7 @@ func (w *work) book(j *Job, p *Place) {
 	j.Handle = plugins.Handle{}
 	j.Charged = fee(j.Priority, j.Procs, j.Wall)
 	w.ledger = append(w.ledger, deal(w.now.Unix(), "charge/"+p.Key, purse(j.Owner), fees, j.Charged, j.ID, "booked")...)
-	way := c.site.Start
+	way := c.way
 	if p.Turn {
 		way = wire.InTurn
 	}

@@ -262,7 +262,7 @@ const (
 // took is the time from when a job was to be sent until it was at its site, and the leader knew.
 func (c *cluster) took(now time.Time, j *Job, r result) time.Duration {
 	due := j.Booking.Made
-	if c.site.Start == wire.Plain { // it waits for its slot
+	if c.way == wire.Plain { // it waits for its slot
 		due = max(due, c.due(j, j.Booking))
 	}
 	return max(time.Duration(now.Unix()-due)*time.Second, time.Duration(r.Seconds*float64(time.Second)))

@@ -50,7 +50,7 @@ func (o outbox) launch(ctx context.Context, a action, j *Job, back plugins.Submi
 	for _, features := range featuresOf(j.Booking, site) {
 		job = job.InTags(features)
 	}
-	req := plugins.Request{ID: j.request(), Job: job, Endpoint: endpoint, Booking: o.ahead(j, site),
+	req := plugins.Request{ID: j.request(), Job: job, Endpoint: endpoint, Booking: o.ahead(j, to.way(site)),
 		Resource: &glue.Resource{ID: j.Booking.Cluster, Name: j.Booking.Cluster, Queue: queueFor(to, site), Endpoints: []glue.Endpoint{endpoint}, RuntimeEnvironments: job.Demand.RuntimeEnvironments}}
 	again := settle(back.Submit(ctx, []plugins.Request{req}, nil), r)
 	if site.Start == wire.Reservation && r.Kind != 0 && r.Kind != plugins.Invalid && o.now().Unix() < j.Booking.From+int64(o.conf.Grace/time.Second) {
@@ -93,12 +93,12 @@ func queueFor(to ClusterConfig, site *wire.Site) string {
 const nice = 100
 
 // ahead is what the site is told of the slot.
-func (o outbox) ahead(j *Job, site *wire.Site) *plugins.Booking {
+func (o outbox) ahead(j *Job, way wire.Way) *plugins.Booking {
 	b := &plugins.Booking{Nice: nice}
 	if j.Booking.Turn {
 		return b
 	}
-	switch site.Start {
+	switch way {
 	case wire.Begin, wire.Partition:
 		b.Begin = max(0, time.Unix(j.Booking.From, 0).Sub(o.now()))
 		if j.Fallback == Stay { // it waits there for as long as it takes

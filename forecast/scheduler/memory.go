@@ -45,6 +45,7 @@ func (m *memory) anyToPlan() bool {
 type cluster struct {
 	name         string
 	site         wire.Site
+	way          wire.Way // in which guests get their slots there
 	load         wire.Load
 	set          *wire.Set
 	listed       []wire.Slot // its slots by ID, as planning goes through them; nil: they have changed
@@ -123,7 +124,7 @@ func (m *memory) loadCluster(ctx context.Context, h handle, r clusterRow, conf C
 
 // settle takes in what a site publishes of itself, which nobody changes.
 func (m *memory) settle(c *cluster, site wire.Site, conf Config) {
-	c.site = site
+	c.site, c.way = site, conf.Clusters[c.name].way(&site)
 	c.formula, c.formulaErr = nil, nil
 	if c.site.Function != "" {
 		c.formula, c.formulaErr = plan.CompileFormula(c.site.Function)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gridbroker/forecast/scheduler/plan"
+	"gridbroker/forecast/wire"
 	"gridbroker/plugins"
 )
 
@@ -50,6 +51,15 @@ type ClusterConfig struct {
 	Interface string   // glue.Interface...
 	Endpoint  string
 	Queue     string
+	AtOnce    bool // what is sent there begins when it can: it is told no time
+}
+
+// way is how guests get their slots at a site: where jobs cannot be told when to begin they are sent just in time.
+func (c ClusterConfig) way(site *wire.Site) wire.Way {
+	if c.AtOnce && (site.Start == wire.Begin || site.Start == wire.Partition) {
+		return wire.Plain
+	}
+	return site.Start
 }
 
 func (c Config) withDefaults() Config {

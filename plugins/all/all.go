@@ -25,7 +25,7 @@ func Backends() []plugins.Backend {
 		},
 		{
 			Name: "slurm", Schemes: []string{"slurm", "slurm+ssh"}, URLs: []string{"slurm:", "slurm+ssh://user@host"},
-			Interfaces: []string{glue.InterfaceSlurm}, Queues: true,
+			Interfaces: []string{glue.InterfaceSlurm}, Queues: true, Begins: true,
 			Open: slurm.Open,
 		},
 		{
