@@ -58,6 +58,14 @@ func (d *damage) add(id string, err error) {
 	d.found.IDs = append(d.found.IDs, id)
 }
 
+// join adds what another reading has found.
+func (d *damage) join(e *DamagedError) {
+	if d.found == nil {
+		d.found = &DamagedError{Err: e.Err}
+	}
+	d.found.IDs = append(d.found.IDs, e.IDs...)
+}
+
 func (d *damage) err() error {
 	if d.found == nil {
 		return nil

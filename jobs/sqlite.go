@@ -20,6 +20,8 @@ type SQLite struct {
 	dir  string
 	temp string // removed with all that is in it when a copy is closed
 	now  func() time.Time
+
+	again again
 }
 
 var _ Store = (*SQLite)(nil)

@@ -33,12 +33,11 @@ func (s *SQLite) Log(ctx context.Context, id string) (_ []Entry, err error) {
 // Select implements Store.
 func (s *SQLite) Select(ctx context.Context, q Query) (_ []*Record, err error) {
 	defer s.tell(&err)
-	where, args := q.where()
-	order := "id"
-	if q.Backwards {
-		order = "id DESC"
+	if q.Again {
+		return selectAgain(ctx, s, q)
 	}
-	rows, err := s.db.QueryContext(ctx, "SELECT id, body, sum FROM jobs WHERE "+where+" ORDER BY "+order, args...)
+	where, args := q.where()
+	rows, err := s.db.QueryContext(ctx, "SELECT id, body, sum FROM jobs WHERE "+where+" ORDER BY "+q.order(), args...)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +45,7 @@ func (s *SQLite) Select(ctx context.Context, q Query) (_ []*Record, err error) {
 	if q.Limit > 0 {
 		return first(rows, q.Limit)
 	}
-	return allOf(rows)
+	return allOf(rows, nil)
 }
 
 // Count implements Store.
@@ -55,6 +54,14 @@ func (s *SQLite) Count(ctx context.Context, q Query) (n int, err error) {
 	where, args := q.where()
 	err = s.db.QueryRowContext(ctx, "SELECT count(*) FROM jobs WHERE "+where, args...).Scan(&n)
 	return n, err
+}
+
+// order is a query's order in SQL.
+func (q Query) order() string {
+	if q.Backwards {
+		return "id DESC"
+	}
+	return "id"
 }
 
 // where is a query's condition in SQL.
@@ -116,12 +123,12 @@ func (s *SQLite) records(ctx context.Context, where string, args ...any) (_ []*R
 		return nil, err
 	}
 	defer rows.Close()
-	return allOf(rows)
+	return allOf(rows, nil)
 }
 
-// allOf reads all records of an answer.
-func allOf(rows *sql.Rows) ([]*Record, error) {
-	var d decoding
+// allOf reads all records of an answer. Sums takes in their checksums, unless it is nil.
+func allOf(rows *sql.Rows, sums map[string]string) ([]*Record, error) {
+	d := decoding{sums: sums}
 	defer d.work.Wait()
 	for rows.Next() {
 		if err := d.take(rows); err != nil {

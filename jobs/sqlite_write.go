@@ -48,7 +48,7 @@ func (s *SQLite) Update(ctx context.Context, rs []*Record, f func(*Record) (Chan
 	if len(rs) == 0 {
 		return errs, nil
 	}
-	fresh := make([]Record, len(rs))
+	fresh, sums := make([]Record, len(rs)), make([]string, len(rs))
 	err := s.tx(ctx, func(tx *sql.Tx) (err error) {
 		u := updating{SQLite: s, f: f}
 		if u.write, err = tx.Prepare("UPDATE jobs SET state = ?, body = ?, sum = ?, loose = ? WHERE id = ?"); err != nil {
@@ -69,6 +69,7 @@ func (s *SQLite) Update(ctx context.Context, rs []*Record, f func(*Record) (Chan
 			if errs[i], err = u.one(r.ID, now, &fresh[i]); err != nil {
 				return err
 			}
+			sums[i] = now[r.ID].sum
 		}
 		return nil
 	})
@@ -78,6 +79,7 @@ func (s *SQLite) Update(ctx context.Context, rs []*Record, f func(*Record) (Chan
 	for i, r := range rs {
 		if fresh[i].ID != "" {
 			*r = fresh[i]
+			s.again.wrote(r, sums[i])
 		}
 	}
 	return errs, nil

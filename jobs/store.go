@@ -76,6 +76,10 @@ type Query struct {
 	// behind them is not looked at: a damaged one is not told of.
 	Limit     int
 	Backwards bool // the last ones first
+	// Again is for who asks again and again: a record that is stored as it was when it was read or written is not read
+	// anew, but one of Had is given again. Had are those that this query gave the last time. A damaged record counts for Limit.
+	Again bool
+	Had   []*Record
 }
 
 // Entry is one line of the log of a job: an action of ours, or a change of

@@ -11,7 +11,8 @@ type decoding struct {
 	work   sync.WaitGroup
 	chunks []*chunk
 	next   *chunk
-	size   int // of the text of a chunk
+	size   int               // of the text of a chunk
+	sums   map[string]string // takes in the checksums of the rows, by id; or nil
 }
 
 // chunkRows is how many rows one task reads: much less would cost more in handing
@@ -72,6 +73,9 @@ func (d *decoding) take(rows *sql.Rows) error {
 		return err
 	}
 	f.end = len(c.text)
+	if d.sums != nil {
+		d.sums[f.id] = f.sum
+	}
 	if c.rows = append(c.rows, f); len(c.rows) == chunkRows {
 		d.next, d.size = nil, len(c.text)+len(c.text)/8 // the next is likely to be as large
 		d.work.Go(c.decode)

@@ -19,6 +19,13 @@ import (
 // followLease is the name of the lease of the one process that follows all jobs of a state directory.
 const followLease = "follow"
 
+// What a follower may take of memory before it collects all garbage at once: reading the records and answers of the first look
+// makes more of that than all later looks.
+const (
+	followMemory   = 24 << 20 // without any jobs
+	followedMemory = 4 << 10  // for a job
+)
+
 // followGarbage is how much of the memory in use, in percent, may be garbage: a follower stays for months, and does little.
 const followGarbage = 50
 
@@ -83,6 +90,8 @@ type follower struct {
 	session *session
 	flags   followOptions
 	jobs    []*jobs.Outcome
+	live    []*jobs.Record       // as they were last read
+	last    []*jobs.Record       // those that had gone well of the last that were recorded
 	renewed time.Time            // by this process; a passing one goes by what others have noted
 	told    map[string]string    // what was said of a job last
 	ended   map[string]time.Time // when a job was first seen to have ended
@@ -115,6 +124,7 @@ func runFollow(ctx context.Context, d *deps, flags followOptions) error {
 	}
 	defer lease.End()
 	defer debug.SetGCPercent(debug.SetGCPercent(followGarbage))
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1))
 	f := &follower{deps: d, session: s, flags: flags, told: map[string]string{}, ended: map[string]time.Time{},
 		owed: map[string]*owing{}, heard: jobs.Listen(ctx, s.jobs), figures: newFollowFigures()}
 	defer f.heard.End()
@@ -208,10 +218,18 @@ func (f *follower) pass(ctx context.Context) (changed bool, err error) {
 // takeUp reads the live jobs anew, and keeps of those it had before the ones that it has just seen to have ended, however
 // long ago they did: they may be tried again, and their output may be wanted.
 func (f *follower) takeUp(ctx context.Context) error {
-	live, err := f.session.jobs.Store.Select(ctx, jobs.Query{Live: true})
+	n, err := f.session.jobs.Store.Count(ctx, jobs.Query{Live: true})
+	if err != nil {
+		return err
+	}
+	if f.env.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(followMemory + followedMemory*int64(n))
+	}
+	live, err := f.session.jobs.Store.Select(ctx, jobs.Query{Live: true, Again: true, Had: f.live})
 	if err = sayDamaged(f.deps, err); err != nil {
 		return err
 	}
+	f.live = live
 	had := map[string]*jobs.Outcome{}
 	for _, o := range f.jobs {
 		had[o.ID] = o

@@ -72,20 +72,25 @@ func (f *follower) owe(ctx context.Context) error {
 // all that were recorded since the look before, and the last of the others.
 func (f *follower) unseen(ctx context.Context) ([]*jobs.Record, error) {
 	done := []plugins.State{plugins.Done}
-	queries := []jobs.Query{{States: done}}
-	if now := f.env.Now(); !f.looked.IsZero() && !now.Before(f.looked) {
-		queries = []jobs.Query{{States: done, Made: f.looked.Add(-longWrite)}, {States: done, Backwards: true, Limit: lastEnded}}
+	first := jobs.Query{States: done}
+	last := jobs.Query{States: done, Backwards: true, Limit: lastEnded, Again: true, Had: f.last}
+	now := f.env.Now()
+	again := !f.looked.IsZero() && !now.Before(f.looked)
+	if again {
+		first.Made = f.looked.Add(-longWrite)
 	}
-	var all []*jobs.Record
-	for _, q := range queries {
-		rs, err := f.session.jobs.Store.Select(ctx, q)
+	all, err := f.session.jobs.Store.Select(ctx, first)
+	if err = sayDamaged(f.deps, err); err != nil {
+		return nil, err
+	}
+	if again {
+		f.last, err = f.session.jobs.Store.Select(ctx, last)
 		if err = sayDamaged(f.deps, err); err != nil {
 			return nil, err
 		}
-		all = append(all, rs...)
 	}
 	f.looked = f.began
-	return all, nil
+	return append(all, f.last...), nil
 }
 
 // known reports whether this end of a job is taken up already.
