@@ -100,7 +100,8 @@ func warnOfLife(d *deps, set *credential.Set, rs []*jobs.Outcome) {
 	var worst *credential.Finding
 	var longest time.Duration
 	for _, r := range rs {
-		job, err := r.Job()
+		one := *r // so that a description that is read for this is not kept
+		job, err := one.Job()
 		if err != nil {
 			continue
 		}
