@@ -310,7 +310,7 @@ func nearestQuantile(list []rank.Quantile, chance float64) rank.Quantile {
 func reportServices(d *deps, p *broker.Plan) {
 	for _, o := range p.Services {
 		if o.Error != "" {
-			sayErr(d, "%s service %s: %s", o.Kind, o.Name, passage(strings.TrimSpace(o.Error)))
+			sayErr(d, "%s service %s %s", o.Kind, lead(o.Name), passage(strings.TrimSpace(o.Error)))
 		}
 	}
 }

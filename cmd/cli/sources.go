@@ -165,7 +165,7 @@ func reportSources(d *deps, s infosys.Snapshot) {
 		if o.Stale {
 			stale = fmt.Sprintf(" (used its answer of %s ago)", ago(d, o.Fetched))
 		}
-		sayErr(d, "source %s: %s%s%s", o.Source, sourceError(o), sourceHint(d, o), stale)
+		sayErr(d, "source %s %s%s%s", lead(o.Source), sourceError(o), sourceHint(d, o), stale)
 	}
 }
 
@@ -175,12 +175,15 @@ const claimsShown = 3
 // reportClaims says what a source named without being allowed to.
 func reportClaims(d *deps, o infosys.Outcome) {
 	for _, c := range o.Refused[:min(claimsShown, len(o.Refused))] {
-		sayErr(d, "source %s: %v", o.Source, c)
+		sayErr(d, "source %s %v", lead(o.Source), c)
 	}
 	if n := len(o.Refused) - claimsShown + o.MoreRefused; n > 0 {
-		sayErr(d, "source %s: %d more endpoints are not used", o.Source, n)
+		sayErr(d, "source %s %d more endpoints are not used", lead(o.Source), n)
 	}
 }
+
+// lead is a name before what is said of it. Addresses such as slurm: have their colon.
+func lead(name string) string { return strings.TrimSuffix(name, ":") + ":" }
 
 // sourceError is what went wrong, without the address that stands before it.
 func sourceError(o infosys.Outcome) passage {

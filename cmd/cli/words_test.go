@@ -13,6 +13,8 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"gridbroker/broker"
+	"gridbroker/infosys"
 	"gridbroker/jdl"
 	"gridbroker/jdl/classad"
 	"gridbroker/jobs"
@@ -313,5 +315,16 @@ func TestRatios(t *testing.T) {
 		if got := ratioText(r); got != want {
 			t.Errorf("%v: %s, want %s", r, got, want)
 		}
+	}
+}
+
+// TestAddressesBeforeWords: what is said of an address that ends with a colon has one before it.
+func TestAddressesBeforeWords(t *testing.T) {
+	var said strings.Builder
+	d := &deps{env: Env{Err: &said, Now: time.Now, Getenv: func(string) string { return "" }}}
+	reportSources(d, infosys.Snapshot{Outcomes: []infosys.Outcome{{Source: "slurm:", Err: errors.New("slurm:: it is down")}, {Source: "ldap://a", Err: errors.New("no")}}})
+	reportServices(d, &broker.Plan{Services: []broker.Outcome{{Kind: "forecast", Name: "slurm:", Error: "no answer"}}})
+	if want := "grid: source slurm: it is down\ngrid: source ldap://a: no\ngrid: forecast service slurm: no answer\n"; said.String() != want {
+		t.Errorf("%q, want %q", said.String(), want)
 	}
 }
