@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
+	"slices"
 	"sync/atomic"
 )
 
@@ -30,6 +31,35 @@ type briefConn struct {
 	net.Conn
 	got    int
 	agreed atomic.Bool
+	of     atomic.Pointer[seats] // where it has one
+}
+
+// Close implements net.Conn.
+func (c *briefConn) Close() error {
+	if s := c.of.Swap(nil); s != nil {
+		s.taken.Add(-1)
+	}
+	return c.Conn.Close()
+}
+
+// seats are those of connections that may speak HTTP/2; others are spoken to by HTTP/1.1. Ten thousand answers to pings and
+// settings wait for whoever does not read them, in a MiB, before the server has had enough of him.
+type seats struct {
+	most  int32
+	taken atomic.Int32
+}
+
+// offered are the protocols that whoever says hello may have of these. nil: there are seats for all.
+func (s *seats) offered(hello *tls.ClientHelloInfo, protocols []string) []string {
+	c, ok := hello.Conn.(*briefConn)
+	if s == nil || !ok || !slices.Contains(hello.SupportedProtos, "h2") {
+		return protocols
+	}
+	if s.taken.Add(1) <= s.most && c.of.CompareAndSwap(nil, s) {
+		return protocols
+	}
+	s.taken.Add(-1)
+	return slices.DeleteFunc(slices.Clone(protocols), func(p string) bool { return p == "h2" })
 }
 
 // Read implements net.Conn.
@@ -46,8 +76,8 @@ func (c *briefConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// briefly has a configuration tell the connections of brief when they are agreed.
-func briefly(config *tls.Config) *tls.Config {
+// briefly has a configuration tell the connections of brief when they are agreed, and offer HTTP/2 to those for whom there are seats.
+func briefly(config *tls.Config, two *seats) *tls.Config {
 	outer := config.Clone()
 	outer.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 		inner := config
@@ -64,6 +94,7 @@ func briefly(config *tls.Config) *tls.Config {
 		if len(inner.NextProtos) == 0 { // a server adds them to the outer one alone
 			inner.NextProtos = []string{"h2", "http/1.1"}
 		}
+		inner.NextProtos = two.offered(hello, inner.NextProtos)
 		verify := inner.VerifyConnection
 		inner.VerifyConnection = func(state tls.ConnectionState) error {
 			if c, ok := hello.Conn.(*briefConn); ok {

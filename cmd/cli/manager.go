@@ -235,7 +235,7 @@ func serveUntil(ctx context.Context, d *deps, listen string, cfg *tls.Config, h 
 	}
 	s := daemon.Server(cfg, h)
 	s.ErrorLog, s.ConnState = complaints(d), crowd()
-	s.TLSConfig = briefly(s.TLSConfig)
+	s.TLSConfig = briefly(s.TLSConfig, nil)
 	go s.ServeTLS(brief{l}, "", "")
 	after := context.AfterFunc(ctx, func() { s.Close() })
 	return func() {

@@ -37,6 +37,9 @@ func http2() *http.HTTP2Config {
 		MaxReadFrameSize: 16 << 10, MaxDecoderHeaderTableSize: 4 << 10, MaxEncoderHeaderTableSize: 4 << 10}
 }
 
+// mostHTTP2 is how many connections of a daemon speak HTTP/2 at once.
+const mostHTTP2 = 32
+
 // So many requests of one address may be under way at a daemon that does not know who asks, and so many of them are worked
 // on: a node of a site has many jobs.
 const (
@@ -79,7 +82,7 @@ func serveOn(ctx context.Context, srv *http.Server, l net.Listener) error {
 	served := make(chan error, 1)
 	go func() {
 		if srv.TLSConfig != nil {
-			srv.TLSConfig = briefly(srv.TLSConfig)
+			srv.TLSConfig = briefly(srv.TLSConfig, &seats{most: mostHTTP2})
 			served <- srv.ServeTLS(brief{l}, "", "")
 		} else {
 			served <- srv.Serve(l)

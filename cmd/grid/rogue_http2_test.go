@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -37,7 +38,7 @@ type streams struct {
 }
 
 // speak begins HTTP/2 on a connection.
-func speak(ctx context.Context, c net.Conn) (*streams, error) {
+func speak(ctx context.Context, c net.Conn, deaf bool) (*streams, error) {
 	secured := tls.Client(c, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}, MinVersion: tls.VersionTLS12})
 	if err := secured.HandshakeContext(ctx); err != nil {
 		return nil, err
@@ -49,6 +50,9 @@ func speak(ctx context.Context, c net.Conn) (*streams, error) {
 		return nil, err
 	}
 	s := &streams{http2.NewFramer(secured, secured), 1}
+	if deaf {
+		return s, s.WriteSettings()
+	}
 	go func() { // what the server says is read, and no more
 		for {
 			if _, err := s.ReadFrame(); err != nil {
@@ -94,6 +98,14 @@ func TestFloodsOfHTTP2(t *testing.T) {
 				}
 			}
 		},
+		"pings of the deaf": func(s *streams) error {
+			for range 20_000 {
+				if err := s.WritePing(false, [8]byte{1}); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
 		"settings": func(s *streams) error {
 			for {
 				if err := s.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1 << 20}); err != nil {
@@ -122,24 +134,30 @@ func TestFloodsOfHTTP2(t *testing.T) {
 			ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer stop()
 			quiet, began := d.memory(), d.processor()
-			crowd := 50 // who never rest
+			crowd, work := 50, 3*time.Second // who never rest
 			if name == "bodies without end" {
 				crowd = 200
+			} else if strings.HasSuffix(name, "deaf") {
+				crowd, work = 500, 20*time.Second // each sends what it will, and waits
 			}
 			var flooding atomic.Int32
 			flooding.Store(int32(crowd))
 			d.crowd(crowd, func(c net.Conn) {
 				defer flooding.Add(-1)
 				context.AfterFunc(ctx, func() { c.Close() })
-				s, err := speak(ctx, c)
+				deaf := strings.HasSuffix(name, "deaf")
+				if tcp, ok := c.(*net.TCPConn); ok && deaf {
+					_ = tcp.SetReadBuffer(4 << 10)
+				}
+				s, err := speak(ctx, c, deaf)
 				if err == nil {
 					err = do(s)
 				}
 				_ = err // the server may have had enough
 			})
-			// However fast the machine is, the daemon has had three seconds' work, or all that there is.
+			// However fast the machine is, the daemon has had so much work, or all that there is.
 			peak := int64(0)
-			for end := time.Now().Add(time.Minute); flooding.Load() > 0 && d.processor()-began < 3*time.Second && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+			for end := time.Now().Add(time.Minute); flooding.Load() > 0 && d.processor()-began < work && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 				peak = max(peak, d.memory())
 			}
 			if flooding.Load() == 0 {
