@@ -79,6 +79,7 @@ var networkSystem = remote.System{Name: "HTCondor", Interface: glue.InterfaceHTC
 type site struct {
 	*remote.Site
 	network bool
+	foreign bool     // named by a BDII, not by the user
 	name    []string // -name SCHEDD
 	pool    []string // -pool HOST:PORT
 	account string   // accounting group
@@ -159,7 +160,7 @@ func (b *Backend) open(raw string) (*site, error) {
 	if a.network {
 		sys = networkSystem
 	}
-	s := &site{network: a.network, account: a.accounting}
+	s := &site{network: a.network, foreign: a.foreign, account: a.accounting}
 	if a.network && b.opts.Credentials != nil {
 		s.ticket = &ticket{set: b.opts.Credentials, environ: b.opts.Environ, pool: a.pool, foreign: a.foreign, now: b.opts.Now}
 		sys.Env = s.ticket.env

@@ -49,16 +49,19 @@ func (b *Backend) spoolOut(ctx context.Context, hs []plugins.Handle) []error {
 		if err != nil {
 			return err
 		}
-		var bring []string
+		var bring, dirs []string
 		for i, id := range ids {
 			if o, there := have[id]; there && !o.Done {
-				bring = append(bring, jobIDs[i])
+				bring, dirs = append(bring, jobIDs[i]), append(dirs, s.Dir("jobs", id))
 			}
 		}
 		if len(bring) == 0 {
 			return nil
 		}
-		_, err = s.schedd(ctx, "condor_transfer_data", bring...)
+		_, err = s.schedd(remote.WritesBelow(ctx, dirs), "condor_transfer_data", bring...) // the schedd tells it where to
+		if errors.Is(err, remote.ErrUnconfined) && !s.foreign {
+			_, err = s.schedd(ctx, "condor_transfer_data", bring...)
+		}
 		return err
 	})
 }

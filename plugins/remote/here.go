@@ -63,7 +63,11 @@ func (h here) Run(ctx context.Context, argv []string, in io.Reader, out io.Write
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = drained
-	if err := cmd.Start(); err != nil {
+	start := cmd.Start
+	if dirs, ok := ctx.Value(writesKey{}).([]string); ok {
+		start = func() error { return confined(dirs, cmd.Start) }
+	}
+	if err := start(); err != nil {
 		return &DialError{err}
 	}
 	err := cmd.Wait()
@@ -74,6 +78,15 @@ func (h here) Run(ctx context.Context, argv []string, in io.Reader, out io.Write
 		return &ExitError{e.ExitCode(), strings.TrimSpace(stderr.String())}
 	}
 	return err
+}
+
+// writesKey is for the directories that commands of a context write to alone.
+type writesKey struct{}
+
+// WritesBelow has the commands of a context that run on this machine change files below some directories of it alone: what
+// they write, and where, is told them by others. Where the kernel cannot see to that they do not run (ErrUnconfined).
+func WritesBelow(ctx context.Context, dirs []string) context.Context {
+	return context.WithValue(ctx, writesKey{}, dirs)
 }
 
 func (h here) Files(context.Context) (Files, error) { return disk{}, nil }
