@@ -30,7 +30,10 @@ func (c *Catalog) Broken() error { return errors.Join(c.broken...) }
 // over there where it cannot be read, and where it has the tag of another definition; all of it while one that the site answers
 // for is broken. The error is that of the folder.
 func (n *Node) Catalog() (*Catalog, error) {
-	return readCatalog(n.Definitions, func(d *Definition) bool {
+	if err := n.ours(n.Definitions); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return readCatalog(n.Definitions, n.ours, func(d *Definition) bool {
 		if len(n.Policy.Signers) == 0 {
 			return true
 		}
@@ -39,8 +42,8 @@ func (n *Node) Catalog() (*Catalog, error) {
 	})
 }
 
-// readCatalog reads a folder; own tells what the site answers for.
-func readCatalog(dir string, own func(*Definition) bool) (*Catalog, error) {
+// readCatalog reads a folder; ours refuses a file, own tells what the site answers for.
+func readCatalog(dir string, ours func(string) error, own func(*Definition) bool) (*Catalog, error) {
 	files, err := durable.Named(dir, "*.toml")
 	if err != nil {
 		return nil, err
@@ -49,6 +52,9 @@ func readCatalog(dir string, own func(*Definition) bool) (*Catalog, error) {
 	var doubled []string
 	for _, file := range files {
 		text, err := readDefinition(file)
+		if err == nil {
+			err = ours(file)
+		}
 		var d *Definition
 		if err == nil {
 			d, err = Parse(file, text)

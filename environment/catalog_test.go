@@ -75,6 +75,46 @@ func TestSettingsOfOthers(t *testing.T) {
 	}
 }
 
+// What others could have written is no definition of the site's, unless somebody signs those: not in their folder, and not in
+// a file that they may write to, which keeps no other from being used.
+func TestDefinitionsThatOthersMayWrite(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "definitions")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"VEE-A", "VEE-B"} {
+		text := fmt.Sprintf("tag = %q\nimage = \"oci:/i\"\ndigest = \"sha256:%s\"\n", name, strings.Repeat("ab", 32))
+		if err := os.WriteFile(filepath.Join(dir, FileOfTag(name)), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	node := &Node{Definitions: dir}
+	for _, c := range []struct {
+		folder, file os.FileMode
+		a, all       bool // whether VEE-A is found, and the folder read
+	}{{0o755, 0o644, true, true}, {0o755, 0o666, false, true}, {0o777, 0o644, false, false}, {0o777 | os.ModeSticky, 0o644, true, true}} {
+		if err := errors.Join(os.Chmod(dir, c.folder), os.Chmod(filepath.Join(dir, FileOfTag("VEE-A")), c.file)); err != nil {
+			t.Fatal(err)
+		}
+		d, err := node.Definition("VEE-A")
+		if (err == nil && d.Tag == "VEE-A") != c.a || err != nil && !strings.Contains(err.Error(), "others could have written") {
+			t.Errorf("%v, %v: %v, %v", c.folder, c.file, d, err)
+		}
+		catalog, err := node.Catalog()
+		if (err == nil) != c.all {
+			t.Errorf("%v, %v: %v", c.folder, c.file, err)
+			continue
+		}
+		if err != nil {
+			continue
+		}
+		_, a := catalog.Find("VEE-A")
+		if _, b := catalog.Find("VEE-B"); a != c.a || !b || (catalog.Broken() == nil) != c.a {
+			t.Errorf("%v, %v: found %v and %v, %v", c.folder, c.file, a, b, catalog.Broken())
+		}
+	}
+}
+
 // One definition that cannot be read keeps no other from being used, and none is taken for one that is not there; of two
 // with one tag neither is used.
 func TestBrokenDefinitionsKeepNoOther(t *testing.T) {
