@@ -1,6 +1,7 @@
 package jdl
 
 import (
+	"slices"
 	"strings"
 
 	"gridbroker/jdl/classad"
@@ -41,4 +42,14 @@ func isScheme(s string) bool {
 		}
 	}
 	return s != ""
+}
+
+// LogicalLoss names the input files that are known by logical names alone, which no computing element looks up any more.
+func (j *Job) LogicalLoss() (out []*classad.Diagnostic) {
+	for _, f := range j.InputSandbox {
+		if scheme, _, named := strings.Cut(f.Source, ":"); named && slices.Contains(catalogueSchemes, classad.Fold(scheme)) {
+			out = append(out, j.Loss("InputSandbox", "name the URL of a replica, root:// or https://", "a computing element does not look up the logical name %s", f.Source))
+		}
+	}
+	return out
 }

@@ -39,7 +39,7 @@ func Losses(j *jdl.Job) []*classad.Diagnostic {
 	if j.Demand.GPUs > 0 {
 		out = append(out, j.Loss("GPUNumber", "ask for a queue or a runtime environment that has them", "ADL cannot ask for GPUs"))
 	}
-	return append(out, j.ImageLoss()...)
+	return append(append(out, j.LogicalLoss()...), j.ImageLoss()...)
 }
 
 // Notes are what an ADL of the job leaves to whoever submits it: local files that

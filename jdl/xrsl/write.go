@@ -25,7 +25,7 @@ func Losses(j *jdl.Job) []*classad.Diagnostic {
 	if j.Demand.GPUs > 0 {
 		out = append(out, j.Loss("GPUNumber", "ask for a queue or a runtime environment that has them", "xRSL cannot ask for GPUs"))
 	}
-	return append(out, j.ImageLoss()...)
+	return append(append(out, j.LogicalLoss()...), j.ImageLoss()...)
 }
 
 // Written names what only a broker acts on and xRSL has a word for.
