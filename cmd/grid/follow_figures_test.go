@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -44,6 +45,7 @@ type followedGrid struct {
 	made     [followedCEs]atomic.Int64
 	requests atomic.Int64
 	bytes    atomic.Int64
+	dialled  atomic.Int64
 }
 
 func newFollowedGrid(b *testing.B) *followedGrid {
@@ -60,6 +62,11 @@ func newFollowedGrid(b *testing.B) *followedGrid {
 		srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { g.answer(i, w, r) }))
 		srv.TLS = &tls.Config{Certificates: []tls.Certificate{ca.Server(nil)}, ClientAuth: tls.RequestClientCert}
 		srv.Config.ErrorLog = log.New(io.Discard, "", 0)
+		srv.Config.ConnState = func(_ net.Conn, is http.ConnState) {
+			if is == http.StateNew {
+				g.dialled.Add(1)
+			}
+		}
 		srv.StartTLS()
 		b.Cleanup(func() { srv.CloseClientConnections(); srv.Close() })
 		ldif := filepath.Join(g.dir, fmt.Sprintf("ce%d.ldif", i))
@@ -147,14 +154,15 @@ func (g *followedGrid) measure(b *testing.B, d time.Duration) {
 	}
 	peak := watchMemory(cmd.Process.Pid)
 	time.Sleep(d)
-	cpu, asked, read := processorOf(b, cmd.Process.Pid), g.requests.Load(), g.bytes.Load()
+	cpu, asked, dialled, read := processorOf(b, cmd.Process.Pid), g.requests.Load(), g.dialled.Load(), g.bytes.Load()
 	time.Sleep(d)
-	cpu, asked, read = processorOf(b, cmd.Process.Pid)-cpu, g.requests.Load()-asked, g.bytes.Load()-read
+	cpu, asked, dialled, read = processorOf(b, cmd.Process.Pid)-cpu, g.requests.Load()-asked, g.dialled.Load()-dialled, g.bytes.Load()-read
 	_ = cmd.Process.Signal(os.Interrupt)
 	_ = cmd.Wait()
 	b.ReportMetric(100*cpu.Seconds()/d.Seconds(), "%core")
 	b.ReportMetric(float64(<-peak)/(1<<20), "MB")
 	b.ReportMetric(float64(asked)/d.Minutes()/followedCEs, "requests/min/CE")
+	b.ReportMetric(float64(dialled)/d.Minutes()/followedCEs, "connections/min/CE")
 	b.ReportMetric(float64(read)/d.Minutes()/1e6, "MB/min")
 }
 
