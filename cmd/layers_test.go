@@ -50,7 +50,7 @@ var mayImport = map[string][]string{
 	"forecast/agent":           {"durable", "forecast/turns", "forecast/wire", "plugins", "plugins/forecast", "plugins/queuelen", "batch", "glue", "jdl"},
 	"forecast/scheduler":       {"durable/sqlite", "foreign", "forecast/scheduler/plan", "forecast/turns", "forecast/wire", "jobs", "broker", "plugins", "batch", "credential", "rank", "glue", "jdl"},
 	"forecast/managers":        {},
-	"forecast/managers/daemon": {"durable", "foreign", "forecast/managers", "forecast/turns"},
+	"forecast/managers/daemon": {"asked", "durable", "foreign", "forecast/managers", "forecast/turns"},
 	"forecast/managers/chart":  {},
 	"forecast/managers/desk":   {"durable/sqlite", "foreign", "forecast/managers", "forecast/managers/daemon", "forecast/turns", "credential"},
 	"forecast/sim/tree":        {"forecast/managers"},

@@ -4,10 +4,14 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
 	"net"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
+
+	"gridbroker/asked"
 )
 
 // standing is whether the authorities of now believe the certificate that was shown when a connection was made.
@@ -68,7 +72,16 @@ func (t *renewed) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return under.RoundTrip(r)
+	began := time.Now()
+	resp, err := under.RoundTrip(r)
+	if asked.Wanted(r.Context()) {
+		came := fmt.Sprint("no answer: ", err)
+		if err == nil {
+			came = strconv.Itoa(resp.StatusCode) + " " + http.StatusText(resp.StatusCode)
+		}
+		asked.Tell(r.Context(), "%s %s: %s (%v)", r.Method, asked.URL(r.URL), came, time.Since(began).Round(time.Millisecond))
+	}
+	return resp, err
 }
 
 func (t *renewed) current() (*http.Transport, error) {
