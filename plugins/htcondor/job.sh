@@ -4,7 +4,8 @@
 # while the job runs; they are put in their place when it has ended. A step
 # that failed is told by the signal that ends this script, since HTCondor keeps
 # that: USR1 stage-in, USR2 stage-out, XCPU the wall time was used up, HUP the
-# node could not make the job's environment, QUIT it does not have the program.
+# node could not make the job's environment, QUIT it does not have the program, ALRM
+# the prologue failed.
 limit=$1
 top=$PWD
 ulimit -c 0
@@ -62,6 +63,7 @@ leave() {
   stage-out) kill -USR2 $$ ;;
   deploy) kill -HUP $$ ;;
   start) kill -QUIT $$ ;;
+  prologue) kill -ALRM $$ ;;
   esac
   exit "$1"
 }

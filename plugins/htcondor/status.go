@@ -265,7 +265,7 @@ func host(names ...string) string {
 
 // signals are how job.sh tells the step that failed.
 var signals = map[int64]remote.Outcome{
-	1: {Step: "deploy"}, 3: {Step: "start"}, 10: {Step: "stage-in"}, 12: {Step: "stage-out"}, 24: {Step: "limit"},
+	1: {Step: "deploy"}, 3: {Step: "start"}, 10: {Step: "stage-in"}, 12: {Step: "stage-out"}, 14: {Step: "prologue"}, 24: {Step: "limit"},
 }
 
 func completed(st *plugins.Status, job ad) {
@@ -280,7 +280,7 @@ func completed(st *plugins.Status, job ad) {
 	n := job.integer("ExitSignal")
 	reason, fault := fmt.Sprintf("ended by signal %d", n), plugins.Fault("")
 	if o, ok := signals[n]; ok {
-		if reason, fault = o.Why(); fault == "" {
+		if reason, fault = o.Why(); fault == "" && o.Step != "prologue" {
 			fault = plugins.JobsFault
 		}
 	}

@@ -121,7 +121,7 @@ func (sv *supervisor) watchCancel(ctx context.Context, cancel context.CancelCaus
 }
 
 // steps runs prologue, executable and epilogue. The exit code kept is the
-// executable's, unless an earlier step failed.
+// executable's, or where that is 0 the epilogue's; where the prologue failed, its own.
 func (sv *supervisor) steps(ctx context.Context) error {
 	std, err := sv.open()
 	if err != nil {
@@ -133,7 +133,7 @@ func (sv *supervisor) steps(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if st.Role == "executable" || code != 0 && !sv.status.Exit.OK {
+		if st.Role == "executable" || code != 0 && sv.status.Exit.Or(0) == 0 {
 			sv.status.Exit = glue.Some(code)
 		}
 		if code != 0 && st.Role == "prologue" {

@@ -165,9 +165,14 @@ func (s *suite) nothing(t *testing.T) {
 }
 
 func (s *suite) exitCodes(t *testing.T) {
-	hs := s.start(t, s.request(t, "exit 0"), s.request(t, "exit 3"))
-	for i, st := range s.end(t, hs) {
-		if want := glue.Some([]int{0, 3}[i]); st.State != plugins.Done || st.ExitCode != want {
+	hs := s.start(t, s.request(t, "exit 0"), s.request(t, "exit 3"),
+		s.request(t, "exit 0", `Epilogue = "/bin/sh"; EpilogueArguments = "-c 'exit 4'";`), s.request(t, "exit 0", `Prologue = "/bin/false";`))
+	ended := s.end(t, hs)
+	if st := ended[3]; st.State != plugins.Failed && (st.State != plugins.Done || st.ExitCode.Or(0) == 0) {
+		t.Errorf("a job whose prologue failed: %s, exit code %v, reason %q", st.State, st.ExitCode, st.Reason)
+	}
+	for i, st := range ended[:3] {
+		if want := glue.Some([]int{0, 3, 4}[i]); st.State != plugins.Done || st.ExitCode != want {
 			t.Errorf("job %d: %s, exit code %v, reason %q; want done, %v", i, st.State, st.ExitCode, st.Reason, want)
 		}
 		if st.Native == "" {

@@ -30,6 +30,8 @@ func (o Outcome) Why() (string, plugins.Fault) {
 		return "the node could not make the environment that the job asks for", plugins.SitesFault
 	case "limit":
 		return "the wall time was used up", plugins.JobsFault
+	case "prologue":
+		return "the prologue failed, so the program was not run", ""
 	case "start":
 		return "the environment does not have the program, or cannot run it", plugins.JobsFault
 	case "signal":

@@ -43,6 +43,20 @@ step() {
     launch "$@"
   fi
 }
+# first runs a prologue: where it fails the program is not run, and the outcome says so. Last runs an epilogue, whatever the
+# program's code, the variable "main"; not where the environment could not run the program.
+first() {
+  what=$1
+  step "$@" && return
+  code=$?
+  [ -s "$launched" ] || echo prologue "$what ended with exit code $code" >"$launched"
+  exit $code
+}
+last() {
+  [ ! -s "$launched" ] || return 0
+  step "$@" || { code=$?; [ "$main" != 0 ] || main=$code; }
+  return "$main"
+}
 runnable() { if [ -f "$1" ] && [ ! -x "$1" ]; then chmod u+x "$1"; fi; }
 
 # launch runs a program inside. What the batch system tells its jobs goes along.
@@ -72,6 +86,7 @@ put() {
 # run_job runs the steps that words.sh, which was read before, defines.
 run_job() {
   trap 'end 143 signal' TERM
+  [ ! -e "$launched" ] || rm -f "$launched" # of a start before this one
   job_get || end 1 stage-in
   job_inside
   (
@@ -88,7 +103,7 @@ run_job() {
   if [ -s "$launched" ]; then
     read -r word why <"$launched"
     echo "$why"
-    case $word in start) end 126 start ;; *) end 125 deploy ;; esac
+    case $word in start) end 126 start ;; prologue) end $code prologue ;; *) end 125 deploy ;; esac
   fi
   [ $code = 0 ] || end $code run
   job_put || end 1 stage-out

@@ -22,7 +22,7 @@ func words(req plugins.Request, n Nodes) string {
 	function(&b, "job_environment", "\n", variables(job, n.cache))
 	function(&b, "job_get", " &&\n", transfers("get", gets(job)))
 	function(&b, "job_streams", " &&\n", streams(job))
-	function(&b, "job_run", " &&\n", steps(job))
+	function(&b, "job_run", "\n", steps(job))
 	function(&b, "job_put", " &&\n", transfers("put", puts(job)))
 	return b.String()
 }
@@ -97,21 +97,23 @@ func streams(job *jdl.Job) []string {
 	return lines
 }
 
+// steps runs prologue, program and epilogue. The code is that of the program, or where that is 0 that of the epilogue.
 func steps(job *jdl.Job) []string {
-	var lines []string
-	add := func(prog string, args []string) {
-		if prog == "" {
-			return
-		}
-		line := "step " + quote(prog)
+	line := func(how, program string, args []string) string {
+		words := []string{how, quote(program)}
 		for _, a := range args {
-			line += " " + quote(a)
+			words = append(words, quote(a))
 		}
-		lines = append(lines, line)
+		return strings.Join(words, " ")
 	}
-	add(job.Prologue, job.PrologueArgs)
-	add(job.Executable, job.Args)
-	add(job.Epilogue, job.EpilogueArgs)
+	var lines []string
+	if job.Prologue != "" {
+		lines = append(lines, line("first", job.Prologue, job.PrologueArgs))
+	}
+	lines = append(lines, line("step", job.Executable, job.Args))
+	if job.Epilogue != "" {
+		lines = append(lines, "main=$?", line("last", job.Epilogue, job.EpilogueArgs))
+	}
 	return lines
 }
 
