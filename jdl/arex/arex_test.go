@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -34,7 +35,7 @@ func TestHooks(t *testing.T) {
 	testbed.Equal(t, "exit code", code, 3)
 	j.Prologue, j.PrologueArgs = "/bin/false", nil
 	out, code = run(j)
-	testbed.Equal(t, "failed prologue", []any{out, code}, []any{"", 1})
+	testbed.Equal(t, "failed prologue", []any{out, code}, []any{"prologue /bin/false ended with exit code 1: the program was not run\n", 1})
 	j.Prologue, j.Epilogue, j.EpilogueArgs = "", "/bin/false", nil
 	out, code = run(j)
 	testbed.Equal(t, "failed epilogue", []any{out, code}, []any{"[*]\n", 1})
@@ -65,5 +66,25 @@ func TestArexExpansion(t *testing.T) {
 			t.Fatal(err)
 		}
 		testbed.Equal(t, shell, string(out), "<$HOME><`id`><a b><${X}>")
+	}
+}
+
+// TestProloguesFailure: a job whose prologue fails says so where it writes its errors, and does not run its program; a
+// description that was written before it did is taken apart as one of now.
+func TestProloguesFailure(t *testing.T) {
+	j := &jdl.Job{Executable: "/bin/echo", Args: []string{"main"}, Prologue: "/bin/sh", PrologueArgs: []string{"-c", "exit 7"}, Epilogue: "/bin/echo"}
+	program, args := words(j)
+	cmd := exec.Command(program, args...)
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if want := "prologue /bin/sh ended with exit code 7: the program was not run\n"; errs.String() != want || len(out) > 0 || cmd.ProcessState.ExitCode() != 7 {
+		t.Errorf("%q, %q, %v", out, errs.String(), err)
+	}
+	now, ok := unhook(program, args)
+	args[1] = olderScript
+	before, older := unhook(program, args)
+	if !ok || !older || !reflect.DeepEqual(now, before) || now[0][2] != "exit 7" {
+		t.Errorf("%q, %q", now, before)
 	}
 }

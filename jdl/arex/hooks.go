@@ -11,13 +11,20 @@ import (
 // A-REX refuses descriptions with PreExecutable or PostExecutable, and xRSL
 // has neither. A job with prologue or epilogue is therefore run by a shell with
 // a fixed script, which takes the words of the three programs as parameters,
-// each list with its length in front: no text of the job becomes shell code.
-const hookScript = `run() { n=$1; shift; k=$#; ` +
-	`while [ "$k" -gt 0 ]; do a=$1; shift; k=$((k-1)); [ "$n" -le 0 ] || { set -- "$@" "$a"; n=$((n-1)); }; done; ` +
-	`[ $# -eq 0 ] || "$@"; }; ` +
-	`run "$@" || exit; shift $(($1+1)); ` +
-	`run "$@"; s=$?; shift $(($1+1)); ` +
-	`run "$@" || exit; exit $s`
+// each list with its length in front: no text of the job becomes shell code. All
+// that A-REX tells of a job whose prologue fails is the exit code: why there is no
+// more stands in its standard error.
+const (
+	hookScript  = hookRun + `run "$@" || { s=$?; echo "prologue $2 ended with exit code $s: the program was not run" >&2; exit $s; }; ` + hookRest
+	olderScript = hookRun + `run "$@" || exit; ` + hookRest // of descriptions that were written before that was said
+
+	hookRun = `run() { n=$1; shift; k=$#; ` +
+		`while [ "$k" -gt 0 ]; do a=$1; shift; k=$((k-1)); [ "$n" -le 0 ] || { set -- "$@" "$a"; n=$((n-1)); }; done; ` +
+		`[ $# -eq 0 ] || "$@"; }; `
+	hookRest = `shift $(($1+1)); ` +
+		`run "$@"; s=$?; shift $(($1+1)); ` +
+		`run "$@" || exit; exit $s`
+)
 
 // words is the program and its arguments for a back-end that knows one
 // program only.
@@ -47,7 +54,7 @@ func appendHook(j *jdl.Job, words []string, program string, args []string) []str
 
 // unhook is the reverse of words.
 func unhook(program string, args []string) (lists [3][]string, ok bool) {
-	if program != "/bin/sh" || len(args) < 3 || args[0] != "-c" || args[1] != hookScript {
+	if program != "/bin/sh" || len(args) < 3 || args[0] != "-c" || args[1] != hookScript && args[1] != olderScript {
 		return lists, false
 	}
 	args = args[3:]
