@@ -24,7 +24,7 @@ test-long: ## a million jobs through a simulated grid with faults, kills at ever
 	GRID_LONG=1 $(GO) test -count=1 -timeout 120m -run "TestKilledAtEveryStep|KilledAtCalls|TestPowerLost|TestDiskFails|IsKilled$$|Queries" ./jobs ./cmd/grid
 	$(GO) test -count=1 -timeout 4h -run 'TestSimulation$$' ./forecast/scheduler -seeds 100 -hours 24
 	GRID_LONG=1 $(GO) test -count=1 -timeout 4h -v -run Reference ./forecast/... ./readahead
-	GRID_LONG=1 $(GO) test -count=1 -timeout 60m -run 'Test(Plain|Live|SlurmGates|SlurmGivesWayRun|SlurmBookedRun|SlurmRun|SlurmJoined)$$' ./batch
+	GRID_LONG=1 $(GO) test -count=1 -timeout 60m -run 'Test(Plain|Live|SlurmGates|SlurmGivesWayRun|SlurmBookedRun|SlurmRun|SlurmJoined|MauiTable|MauiNodeOracle|Oracle|Near|EngineAsked)$$' ./batch
 
 unit: ## every test that needs no server
 	$(GO) test -race ./...

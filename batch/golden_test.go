@@ -155,10 +155,11 @@ func TestMauiTable(t *testing.T) {
 		{"BACKFILLPOLICY=GREEDY", [3][2]float64{{6616, 81.38}, {21206, 93.99}, {14650, 50.29}}},
 		{"BACKFILLPOLICY=GREEDY BACKFILLMETRIC=PROCSECONDS", [3][2]float64{{7220, 97.74}, {22456, 100.45}}},
 	}
+	long := os.Getenv("GRID_LONG") != "" // of the larger two traces three rows each otherwise, no two the same
 	for i, file := range []string{"KTH-SP2-1996-2.1-cln", "SDSC-SP2-1998-4.2-cln", "CTC-SP2-1996-3.1-cln"} {
 		tasks, procs := batchtest.Load(t, filepath.Join(dir, file+".swf.gz"))
-		for _, row := range rows {
-			if row.want[i] == [2]float64{} || testing.Short() && i > 0 {
+		for n, row := range rows {
+			if row.want[i] == [2]float64{} || i > 0 && (testing.Short() || !long && n%4 != i) {
 				continue
 			}
 			t.Run(file[:3]+"/"+row.params, func(t *testing.T) {

@@ -16,7 +16,7 @@ func TestNear(t *testing.T) {
 	testbed.Computes(t)
 	for _, kind := range []string{"pool", "nodes", "reserved", "queues"} {
 		for _, policy := range []batch.Policy{{Name: "easy"}, {Name: "conservative"}, {Name: "slurm"}} {
-			for seed := range uint64(3) {
+			for seed := range testbed.Seeds(1, 3) {
 				nearby(t, kind, policy, seed, 30)
 			}
 		}

@@ -227,7 +227,7 @@ func TestOracle(t *testing.T) {
 	testbed.Computes(t)
 	for name, policy := range oracleCases() {
 		t.Run(name, func(t *testing.T) {
-			for seed := range uint64(40) {
+			for seed := range testbed.Seeds(15, 40) {
 				rng := rand.New(rand.NewPCG(seed, 7))
 				procs := 1 + rng.IntN(12)
 				compare(t, name, policy, workload(rng, 60, procs), procs)
