@@ -104,7 +104,7 @@ func report(groups map[string]*outcome) {
 
 // referenceTime is how long points of the reference are run for beside other tests: they
 // take turns among the groups, and each group has its first ones.
-const referenceTime = 15 * time.Second
+const referenceTime = 6 * time.Second
 
 // asked tells whether whoever runs the tests wants the points of the reference.
 func asked() bool {
