@@ -77,7 +77,9 @@ phase() { # LOG [ARGUMENTS OF GO TEST...]
 	shift
 	go test -vet=off -ldflags=-w -count=1 -v "$@" 2>&1 | tee "$out" |
 		grep --line-buffered -E '^(ok|FAIL|panic:|--- FAIL|\s+--- FAIL|WARNING: DATA RACE)|_test\.go:[0-9]+:.*(fail|want)|submissions in|GRID_SIM_SEED'
-	return "${PIPESTATUS[0]}"
+	local code=${PIPESTATUS[0]}
+	printf '%d s after the start: %s has ended\n' "$SECONDS" "${out##*.}"
+	return "$code"
 }
 # failed_in names the packages that failed in a log, each with a pattern of its
 # tests that did; of one that died or did not start, of all.
@@ -156,6 +158,7 @@ plain() { # LOG, and PACKAGE TEST in lines of standard input
 early=$!
 [ -z "$starting" ] || wait "$starting"
 wait "$compiling"
+printf '%d s after the start: the servers are up, the tests compiled\n' "$SECONDS"
 
 # The tests of cmd/grid wait for most of their time, and run beside the others.
 phase "$log.programs" -timeout 30m ./cmd/grid &
