@@ -164,7 +164,7 @@ func TestSendingTakesForEver(t *testing.T) {
 	if j.State != Waiting || j.Tries > 8 {
 		t.Errorf("it is %s after %d bookings", j.State, j.Tries)
 	}
-	if r, err := w.s.Why(t.Context(), j); err != nil || !strings.Contains(strings.Join(r.Text, "; "), "may not or cannot run") {
+	if r, err := w.s.Why(t.Context(), j); err != nil || !strings.Contains(strings.Join(r.Text, "; "), "no cluster will do; c0: it did not take this job, and is not tried again before ") {
 		t.Errorf("why: %q, %v", r.Text, err)
 	}
 }

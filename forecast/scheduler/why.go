@@ -61,6 +61,12 @@ func (s *Scheduler) Why(ctx context.Context, j *Job) (Reasons, error) {
 		return r, nil
 	}
 	for i, other := range in.of {
+		if other.ID == j.ID && other.wish.unmet != "" {
+			if r.Text = []string{other.wish.unmet}; j.Misses > 0 {
+				r.Text = append(r.Text, missedWords(j))
+			}
+			return r, nil
+		}
 		if other.ID == j.ID {
 			r.Counts = plan.Explain(in.jobs[i], in.slots, &in.rules)
 		} else if other.State == Waiting && (other.Priority > j.Priority || other.Priority == j.Priority && other.Seq < j.Seq) {
@@ -135,9 +141,11 @@ func (r *Reasons) words(j *Job, m *memory, now time.Time) (list []string) {
 	add(c.Small > 0, "%d slots have too few processors or too little memory", c.Small)
 	add(c.Guest > 0, "%d slots are where guests may not run for so long", c.Guest)
 	add(c.Stale > 0, "%d slots are of clusters that are drained or silent", c.Stale)
-	add(j.Misses > 0, "it was booked before and not started: %s", j.Reason)
+	add(j.Misses > 0, "%s", missedWords(j))
 	return list
 }
+
+func missedWords(j *Job) string { return "it was booked before and not started: " + j.Reason }
 
 // closed names some clusters that offer nothing, and why.
 func (m *memory) closed(now int64) string {
@@ -207,7 +215,7 @@ func (w *work) explain(in *inputs, list []plan.Booking) {
 		if left--; left < 0 {
 			return
 		}
-		if text := cmp.Or(w.mem.unfit(j), blocked(plan.Explain(in.jobs[i], in.slots, &in.rules), j)); text != j.Blocked {
+		if text := cmp.Or(w.mem.unfit(j), in.of[i].wish.unmet, blocked(plan.Explain(in.jobs[i], in.slots, &in.rules), j)); text != j.Blocked {
 			j.Blocked = text
 			w.change(j)
 		}

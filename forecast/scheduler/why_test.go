@@ -19,3 +19,32 @@ func TestOwnersNoIsSaid(t *testing.T) {
 		t.Error(said)
 	}
 }
+
+// Who asks for what no cluster has is told which requirement it is and what there is instead, and from then on in the job's state, too.
+// As long as one cluster would do, and only has nothing free, nothing of that is said.
+func TestRequirementThatNoClusterMeetsIsNamed(t *testing.T) {
+	w := newWorld(t, sqliteDSN(t), 3, 0, 6, 6, 6)
+	w.step(30)
+	for key, v := range map[string]struct{ asks, want string }{
+		"one":  {`other.GlueCEUniqueID == "c1"`, ""},
+		"none": {`other.GlueCEUniqueID == "c7"`, `no cluster will do; c0 and 2 more: want other.GlueCEUniqueID == "c7", have GlueCEUniqueID "c0"`},
+		"tag":  {`Member("VO-test-1", other.GlueHostApplicationSoftwareRunTimeEnvironment)`, "no cluster will do; c0 and 2 more: want VO-test-1, have no tags published"},
+	} {
+		id := w.submitJob("alice", key, `[ Executable = "/bin/true"; WallTime = 600; Requirements = `+v.asks+` ]`, 1)
+		w.s.mem.explained = 0
+		w.step(30)
+		j := w.job(id)
+		if v.want == "" {
+			if j.State == Waiting {
+				t.Errorf("%s: %s", key, j.Blocked)
+			}
+			continue
+		}
+		if r, err := w.s.Why(t.Context(), j); err != nil || len(r.Text) != 1 || r.Text[0] != v.want {
+			t.Errorf("%s: %q, %v", key, r.Text, err)
+		}
+		if j.Blocked != v.want {
+			t.Errorf("%s: blocked %q", key, j.Blocked)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -9,12 +10,15 @@ import (
 
 	"gridbroker/broker"
 	"gridbroker/forecast/scheduler/plan"
+	"gridbroker/glue"
+	"gridbroker/jdl"
 )
 
 // wish is where jobs of one kind may run, and its number among those of the plan for which it was last wanted.
 type wish struct {
 	plan.Wish
-	in     int // that plan's
+	unmet  string // why no cluster will do; "": there is one
+	in     int    // that plan's
 	number int32
 }
 
@@ -38,7 +42,8 @@ func (m *memory) knows(e *inLine, now int64) bool {
 // judge finds out where a job may run.
 func (m *memory) judge(e *inLine, now int64) {
 	key, _ := e.key(now)
-	e.wish = &wish{Wish: m.allowed(e.Job, now)}
+	w, unmet := m.allowed(e.Job, now)
+	e.wish = &wish{Wish: w, unmet: unmet}
 	m.wishes[key] = e.wish
 }
 
@@ -68,23 +73,95 @@ func (j *Job) keyBut(avoid []string) string {
 		strings.Join(avoid, "\x01"), j.Match}, "\x00")
 }
 
-// allowed finds the clusters and classes of nodes that will do for a job.
-func (m *memory) allowed(j *Job, now int64) plan.Wish {
-	w := plan.Wish{VO: j.VO, Classes: m.classesFor(j), Clusters: make([]uint64, len(m.order)/64+1)}
+// allowed finds the clusters and classes of nodes that will do for a job; where no cluster does, why not.
+func (m *memory) allowed(j *Job, now int64) (w plan.Wish, unmet string) {
+	w = plan.Wish{VO: j.VO, Classes: m.classesFor(j), Clusters: make([]uint64, len(m.order)/64+1)}
 	job, err := j.read()
 	if err != nil {
-		return w
+		return w, err.Error()
 	}
 	rules := broker.Rules{Now: time.Unix(now, 0), Identity: broker.Identity{Subject: j.Owner, VO: j.VO, FQANs: j.FQANs}, Unknown: broker.Keep}
 	filters := broker.DefaultFilters(rules)
+	var reasons refusals
 	for i, name := range m.order {
 		c := m.clusters[name]
-		if j.Avoid[name] > now || !lets(&c.site, j.Owner, j.VO, j.FQANs) || c.formulaErr != nil {
+		switch {
+		case c.gone:
 			continue
-		}
-		if !slices.ContainsFunc(filters, func(f broker.Filter) bool { return f.Reject(job, c.resource) != nil }) {
+		case !lets(&c.site, j.Owner, j.VO, j.FQANs):
+			reasons.add(name, "rights", "its owner does not let this user in")
+		case c.formulaErr != nil:
+			reasons.add(name, "function", "its owner's function is wrong")
+		case j.Avoid[name] > now:
+			reasons.add(name, "time", "it did not take this job, and is not tried again before "+time.Unix(j.Avoid[name], 0).UTC().Format("2006-01-02 15:04Z"))
+		default:
+			if r := rejected(filters, job, c.resource); r != nil {
+				reasons.add(name, r.Want.String(), r.String())
+				continue
+			}
 			w.Clusters[i/64] |= 1 << (i % 64)
+			reasons.met = true
 		}
 	}
-	return w
+	return w, reasons.text()
+}
+
+// rejected is the first reason that filters have against a resource; nil: none.
+func rejected(filters []broker.Filter, job *jdl.Job, r *glue.Resource) *broker.Reason {
+	for i := range filters {
+		if reason := filters[i].Reject(job, r); reason != nil {
+			return reason
+		}
+	}
+	return nil
+}
+
+// refusals are why clusters will not do for a job.
+type refusals struct {
+	met  bool // one will
+	list []rejection
+}
+
+// rejection is what some clusters have against a job, in the words of the first.
+type rejection struct {
+	want, why string
+	at        []string
+}
+
+// add notes it of a cluster, with what is wanted and not had.
+func (r *refusals) add(cluster, want, why string) {
+	if r.met {
+		return
+	}
+	i := slices.IndexFunc(r.list, func(f rejection) bool { return f.want == want })
+	if i < 0 && len(r.list) < maxRefusals {
+		i, r.list = len(r.list), append(r.list, rejection{want: want, why: why})
+	}
+	if i >= 0 {
+		r.list[i].at = append(r.list[i].at, cluster)
+	}
+}
+
+// How many reasons are told apart and told, and how much of each, in bytes.
+const (
+	maxRefusals  = 100
+	toldRefusals = 3
+	longRefusal  = 200
+)
+
+// text says it, what most clusters say first; "": there is one that will do, or none at all.
+func (r *refusals) text() string {
+	if r.met || len(r.list) == 0 {
+		return ""
+	}
+	slices.SortStableFunc(r.list, func(a, b rejection) int { return len(b.at) - len(a.at) })
+	var said []string
+	for _, f := range r.list[:min(toldRefusals, len(r.list))] {
+		at := f.at[0]
+		if more := len(f.at) - 1; more > 0 {
+			at = fmt.Sprintf("%s and %d more", at, more)
+		}
+		said = append(said, at+": "+strings.ToValidUTF8(f.why[:min(len(f.why), longRefusal)], ""))
+	}
+	return "no cluster will do; " + strings.Join(said, "; ")
 }
