@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -64,9 +65,10 @@ func (b *browser) until(script string) {
 		if err == nil {
 			return
 		}
-		if left := strings.Contains(err.Error(), "Cannot find context") || strings.Contains(err.Error(), "context was destroyed"); !left || time.Now().After(end) {
-			b.t.Fatalf("%s never came: %v; %s", script, err, eval[string](b, `JSON.stringify([location.href, document.activeElement.outerHTML.slice(0, 80),
-				document.querySelector("#state").textContent, document.querySelector("#main").textContent.length])`))
+		left := slices.ContainsFunc([]string{"Cannot find context", "context was destroyed", "target navigated"}, func(s string) bool { return strings.Contains(err.Error(), s) })
+		if !left || time.Now().After(end) {
+			b.t.Fatalf("%s never came: %v; %s", script, err, eval[string](b, `JSON.stringify([location.href, document.activeElement?.outerHTML.slice(0, 80),
+				document.querySelector("#state")?.textContent, document.querySelector("#main")?.textContent.length])`))
 		}
 	}
 }

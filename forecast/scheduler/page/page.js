@@ -17,6 +17,7 @@
     const scrolled = all(".rows,.queue ol,.wide").map(e => e.scrollTop);
     $("#main").replaceChildren(...document.importNode($("#main", next), true).childNodes);
     $("#now").textContent = $("#now", next).textContent;
+    $(".who").replaceChildren(...document.importNode($(".who", next), true).childNodes);
     document.title = next.title;
     all(".rows,.queue ol,.wide").forEach((e, i) => { e.scrollTop = scrolled[i] || 0; });
     if (key && $(key)) $(key).focus({preventScroll: true});
@@ -26,6 +27,7 @@
   async function load(url) {
     const mine = ++asked;
     const r = await fetch(url, {headers: {Accept: "text/html"}});
+    if (r.status === 401) location.reload(); // who signed in is not any more: the page says how to
     if (!r.ok) throw new Error(r.statusText);
     const text = await r.text();
     if (mine === asked) show(text); // else another was asked for meanwhile
@@ -43,10 +45,15 @@
   }
   addEventListener("popstate", () => load(location.href).catch(() => location.reload()));
 
-  const events = new EventSource("/v1/events");
-  events.addEventListener("log", renew);
-  events.addEventListener("open", () => status("live", true));
-  events.addEventListener("error", () => status("not connected; trying again", false));
+  (function listen() {
+    const events = new EventSource("/v1/events");
+    events.addEventListener("log", renew);
+    events.addEventListener("open", () => status("live", true));
+    events.addEventListener("error", () => {
+      status("not connected; trying again", false);
+      if (events.readyState === EventSource.CLOSED) setTimeout(listen, 5000); // it was answered, and not let in: the browser gives up
+    });
+  })();
   document.addEventListener("visibilitychange", () => { if (!document.hidden && due) renew(); });
   setInterval(renew, 15000);
 
