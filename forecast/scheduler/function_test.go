@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// TestFunctionsThatLetNobodyIn: an owner is told of a function that gives no job a number, and of none that gives one to some job only.
+// TestFunctionsThatLetNobodyIn: an owner is told of a function that gives no job a number above 0, and of none that gives one to some job only.
 func TestFunctionsThatLetNobodyIn(t *testing.T) {
-	for _, text := range []string{"priority / 0", "0.0 / 0", "1 / (priority - priority)", `vo == "atlas" && vo == "cms" ? priority : 0.0 / 0`, "hour > 23 ? 1 : 0.0 / 0"} {
+	for _, text := range []string{"priority / 0", "0.0 / 0", "1 / (priority - priority)", `vo == "atlas" && vo == "cms" ? priority : 0.0 / 0`, "hour > 23 ? 1 : 0.0 / 0",
+		"0", "-priority", "hour > 23 ? priority : 0", `vo == "atlas" && vo == "cms" ? priority : -1`} {
 		if err := TryFunction(text); err == nil || !strings.Contains(err.Error(), "lets nobody in") {
 			t.Errorf("%s: %v", text, err)
 		}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -132,7 +133,7 @@ const (
 	longTried = 200 * time.Millisecond // a foreign one may take its time at each
 )
 
-// LetsIn tells what is wrong with a formula that gives no number, whoever asks: it is asked for many jobs and states of the
+// LetsIn tells what is wrong with a formula that gives no number above 0, which free slots want, whoever asks: it is asked for many jobs and states of the
 // cluster, drawn from what is usual and from what it mentions itself.
 func (f *Formula) LetsIn() error {
 	until := time.Now().Add(longTried)
@@ -148,12 +149,17 @@ func (f *Formula) LetsIn() error {
 	for ; tries < mostTries && (tries == 0 || time.Now().Before(until)); tries++ {
 		a := Ask{Priority: number(), Procs: int(number()), Nodes: int(number()), Wall: number(), Memory: int(number()), User: name(), VO: name(),
 			Hour: rng.IntN(24), Weekday: rng.IntN(7), Waiting: int(number()), Running: int(number()), CPUs: int(number()), Busy: int(number())}
-		if _, why = f.Priority(a); why == nil {
+		v, err := f.Priority(a)
+		if err == nil && v > 0 {
 			return nil
+		} else if why == nil || err != nil {
+			why = cmp.Or(err, errNeverAbove)
 		}
 	}
 	return fmt.Errorf("it lets nobody in, of %d that were tried: %w", tries, why)
 }
+
+var errNeverAbove = errors.New("it gives no priority above 0")
 
 // monotone tries some priorities: the threshold of a slot exists only where
 // more never buys less.
