@@ -346,6 +346,7 @@ func TestFetchThatFails(t *testing.T) {
 		{"one that is listed and gone", shelf{list: list, text: text}, nil, "one", "fetch three"},
 		{"one that has changed, and one that is gone, between others", shelf{list: []File{{Name: "a", Size: 1}, {Name: "one", Size: 9}, {Name: "two", Size: 2}}, text: text}, []string{"*"}, "two", "and 1 more files"},
 		{"a list that fails", shelf{list: list, text: text, err: io.ErrUnexpectedEOF}, nil, "", "unexpected EOF"},
+		{"nothing of the job", shelf{text: text, err: fs.ErrNotExist}, nil, "", "fetch"},
 		{"no list of outputs", shelf{list: list}, nil, "", "fetch"},
 		{"one that is shorter than listed", shelf{list: []File{{Name: "one", Size: 5}}, text: text}, nil, "", "changed meanwhile"},
 		{"one that is longer", shelf{list: []File{{Name: "two", Size: 1}}, text: text}, []string{"two"}, "", "changed meanwhile"},
@@ -356,6 +357,9 @@ func TestFetchThatFails(t *testing.T) {
 		}
 		if r.Err != nil && kindOf(r.Err) == "?" {
 			t.Errorf("%s: %v is no error of a back-end", c.what, r.Err)
+		}
+		if errors.Is(r.Err, fs.ErrNotExist) != (kindOf(r.Err) == "refused") { // it is asked for no more
+			t.Errorf("%s: %v is %s", c.what, r.Err, kindOf(r.Err))
 		}
 	}
 }

@@ -71,13 +71,13 @@ func (s *Site) fetch(ctx context.Context, fsys Files, id string, job plugins.Fet
 	if len(want) == 0 {
 		names, err := s.fileNames(fsys, id)
 		if err != nil {
-			return nil, s.Fail("fetch", err)
+			return nil, notHad(s, "fetch", err)
 		}
 		want = names.outputs
 	}
 	all, err := fsys.List(s.work(id))
 	if err != nil {
-		return nil, s.Fail("fetch", err)
+		return nil, notHad(s, "fetch", err)
 	}
 	// A file is brought before one of the name that it has while it is brought.
 	slices.SortFunc(all, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
@@ -100,10 +100,19 @@ func (s *Site) fetch(ctx context.Context, fsys Files, id string, job plugins.Fet
 	}
 	for _, name := range job.Want {
 		if !slices.ContainsFunc(got, func(f string) bool { return plugins.Wanted(f, []string{name}) }) {
-			return got, s.Fail("fetch "+name, fs.ErrNotExist)
+			return got, notHad(s, "fetch "+name, fs.ErrNotExist)
 		}
 	}
 	return got, nil
+}
+
+// notHad is Fail for files. A site that says that one is not there has answered, and says so however often it is asked.
+func notHad(s *Site, op string, err error) error {
+	failed := s.Fail(op, err)
+	if e, ok := errors.AsType[*plugins.Error](failed); ok && errors.Is(err, fs.ErrNotExist) {
+		e.Kind = plugins.Refused
+	}
+	return failed
 }
 
 // bring brings files one after the other. One that cannot be brought keeps none of
@@ -122,7 +131,7 @@ func (s *Site) bring(ctx context.Context, files []File, one func(File) error) (g
 		case ctx.Err() != nil || !ofOneFile(err):
 			return got, s.Fail("fetch "+f.Name, err)
 		case first == nil:
-			first = s.Fail("fetch "+f.Name, err)
+			first = notHad(s, "fetch "+f.Name, err)
 		default:
 			more++
 		}
