@@ -136,4 +136,18 @@ func (r *rights) checkPartition(name string, ttl time.Duration, say func(bool, s
 		return
 	}
 	say(r.exempt > ttl, "guests give way to local jobs after %v (PreemptExemptTime; the TTL is %v)", r.exempt, ttl)
+	if stay := r.notAbove(p); len(stay) > 0 {
+		say(false, "guests do not give way to jobs of %s, whose PriorityTier is not above theirs: these lose at most MaxTime=%s", strings.Join(stay, ", "), p.maxTime)
+	}
+}
+
+// notAbove names the other partitions that do not go before one, in order.
+func (r *rights) notAbove(p guestPartition) (names []string) {
+	for _, o := range r.parts {
+		if o.name != p.name && o.tier <= p.tier {
+			names = append(names, o.name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }

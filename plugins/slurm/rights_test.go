@@ -13,6 +13,7 @@ import (
 func TestGuestRights(t *testing.T) {
 	const partitions = `PartitionName=short AllowGroups=ALL MaxTime=01:00:00 PreemptMode=OFF PriorityJobFactor=1 PriorityTier=10 State=UP
 PartitionName=guests AllowGroups=ALL MaxTime=00:30:00 PreemptMode=REQUEUE PriorityTier=1 State=UP
+PartitionName=long AllowGroups=ALL MaxTime=3-00:00:00 PreemptMode=REQUEUE PriorityTier=1 State=UP
 PartitionName=high MaxTime=1 PreemptMode=REQUEUE PriorityTier=20 State=DOWN
 `
 	for name, c := range map[string]struct {
@@ -28,9 +29,10 @@ PartitionName=high MaxTime=1 PreemptMode=REQUEUE PriorityTier=20 State=DOWN
 		"reservation of an operator":  {"Operator", "none", "preempt/none", true, "", "", "reservations"},
 		"reservation of a user":       {"None", "none", "preempt/none", true, "", "are for operators", ""},
 		"guests give way":             {"None", "none", "preempt/partition_prio", false, "guests", "", "give way to local jobs after 2m0s"},
+		"not to all of them":          {"None", "none", "preempt/partition_prio", false, "guests", "", "do not give way to jobs of long, whose PriorityTier is not above theirs: these lose at most MaxTime=00:30:00"},
 		"guests do not":               {"None", "none", "preempt/none", false, "guests", "", "at most MaxTime=00:30:00"},
 		"no partition":                {"None", "none", "preempt/none", false, "other", "no partition other", ""},
-		"a partition above the local": {"None", "none", "preempt/partition_prio", false, "high", "0 of the other 2", ""},
+		"a partition above the local": {"None", "none", "preempt/partition_prio", false, "high", "0 of the other 3", ""},
 	} {
 		run := func(_ context.Context, argv ...string) (string, error) {
 			switch strings.Join(argv, " ") {
