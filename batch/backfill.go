@@ -156,6 +156,10 @@ func (p *backfill) walk(m *Machine) {
 	p.counted = false
 	m.sight.renew()
 	f := p.frontier(m)
+	if p.all() {
+		m.recall.begin(m, &p.queue)
+		defer m.recall.end()
+	}
 	ahead := slices.Clone(p.lines) // of the walk
 	for open := p.queue.n; ok && (open > 0 || kept > 0); e, at, ok = p.queue.at(at) {
 		j := &m.jobs[e.job]
@@ -213,7 +217,8 @@ func (p *backfill) start(m *Machine, e entry, at place) {
 
 func (p *backfill) launch(m *Machine, id int32) {
 	j := &m.jobs[id]
-	m.plan.occupy(j, m.now, m.now+j.limit)
+	j.planned = m.now
+	seat(m, j)
 	m.begin(id)
 }
 

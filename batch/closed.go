@@ -79,6 +79,7 @@ func shutOff(p *nodePlan, node int32, c closure) {
 		when = c.from
 		p.later.add(node, len(p.nodes))
 	}
+	p.touches.note(node)
 	p.rooms.change(node, when)
 	p.calendars.close(node, c.from, c.to)
 }

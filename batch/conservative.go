@@ -84,6 +84,7 @@ func (p *conservative) enter(m *Machine, id int32) {
 func (p *conservative) lead(m *Machine) {
 	survey(m, &p.queue)
 	f := newFrontier(&p.queue, m)
+	m.recall.begin(m, &p.queue)
 	for _, b := range p.queue.blocks {
 		for i := range b.jobs {
 			j := &m.jobs[b.jobs[i].job]
@@ -91,6 +92,7 @@ func (p *conservative) lead(m *Machine) {
 			f.learn(j)
 		}
 	}
+	m.recall.end()
 }
 
 // put gives a job the earliest place at the time from or later, where it has one.
@@ -100,7 +102,7 @@ func (p *conservative) put(m *Machine, id int32, from int64) {
 		return
 	}
 	if j.planned < never {
-		m.plan.occupy(j, j.planned, j.planned+j.limit)
+		seat(m, j)
 	}
 	p.due.set(id, j.planned)
 }

@@ -132,3 +132,25 @@ func (l *Live) Sought() (n int) {
 	}
 	return n
 }
+
+// Recalled is how many places the run of a Live gave again as in the run before, and how many
+// jobs that wait had one in all.
+func (l *Live) Recalled() (again, all int) {
+	for i := range l.run.m.recall.lists {
+		for _, k := range l.run.m.recall.lists[i].jobs {
+			if k.shares != nil {
+				all++
+			}
+		}
+	}
+	return l.run.m.recall.again, all
+}
+
+// Opens is what a node with processors of which one each is held for some times says of a job.
+func Opens(held [][2]int64, procs int32, from, before, limit int64, each int32) bool {
+	t := timeline{have: amounts{procs: procs}, loose: true}
+	for i, h := range held {
+		t.held = append(t.held, holding{from: h[0], to: h[1], owner: int64(i), amounts: amounts{procs: 1}})
+	}
+	return opens(&t, from, before, limit, &Need{}, each)
+}

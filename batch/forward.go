@@ -47,6 +47,7 @@ func peer(m *Machine, b Belief, old *forward, seconds int64, d depths) *forward 
 		}
 	}
 	f.ends.order()
+	f.m.recall.renew(m)
 	f.m.policy.foretells(f.m, b)
 	f.m.sight = newSight(f.m, b, seconds, d)
 	if f.m.following {

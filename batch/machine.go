@@ -67,6 +67,7 @@ type Machine struct {
 	lines     int        // lines of jobs, 0 counts as one: see cluster.line
 	gates     gates
 	sight     sight
+	recall    recall // of the run before in the same memory
 }
 
 // NewMachine makes an idle machine of procs equal processors.
@@ -91,6 +92,7 @@ func (m *Machine) clone(old *Machine) *Machine {
 	c.queues, c.caps = m.queues.clone(), m.caps.clone()
 	c.plan = m.plan.clone(old.plan)
 	c.policy = m.policy.clone(old.policy)
+	c.recall = old.recall
 	*old = c
 	return old
 }

@@ -23,6 +23,7 @@ type nodePlan struct {
 	reserved  bool  // there are reservations
 	shut      []bool
 	clearings clearings
+	touches   touches
 	calendars calendars // where many places are made one after the other
 }
 
@@ -84,7 +85,7 @@ type share struct {
 
 func newNodePlan(from int64, nodes []amounts) *nodePlan {
 	total := 0
-	p := &nodePlan{now: from, nodes: make([]timeline, len(nodes)), leanest: math.MaxInt64}
+	p := &nodePlan{now: from, nodes: make([]timeline, len(nodes)), touches: touches{at: make([]int64, len(nodes))}, leanest: math.MaxInt64}
 	for i, n := range nodes {
 		p.nodes[i].have = n
 		p.nodes[i].loose = true
@@ -104,6 +105,7 @@ func (p *nodePlan) clone(into plan) plan {
 	c.now, c.sum, c.rooms, c.reserved, c.widest = p.now, p.sum.clone(c.sum), rooms{}, p.reserved, p.widest
 	c.leanest, c.heaviest = p.leanest, p.heaviest
 	c.sets = p.sets.clone(c.sets)
+	c.touches = p.touches.clone(c.touches)
 	c.calendars, c.clearings = nil, clearings{any: c.clearings.any}
 	c.releases, c.swept = p.releases.clone(c.releases), swept{}
 	c.later = later{append(c.later.nodes[:0], p.later.nodes...), append(c.later.in[:0], p.later.in...), 0}
@@ -343,6 +345,7 @@ func (p *nodePlan) take(node int32, h holding) {
 		when = h.from
 		p.later.add(node, len(p.nodes))
 	}
+	p.touches.note(node)
 	p.rooms.change(node, when)
 	for _, c := range p.calendars {
 		if h.within > 0 {
@@ -370,6 +373,7 @@ func (p *nodePlan) vacate(j *job, from, to int64) {
 		if was <= p.now {
 			was = until
 		}
+		p.touches.note(s.node)
 		p.rooms.change(s.node, was) // what follows without a gap is a change now
 	}
 	if p.releases.remove(to, j.seq); total > 0 {

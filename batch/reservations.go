@@ -97,7 +97,7 @@ func (p *reservations) reserve(m *Machine, id int32, keeps bool) {
 		return
 	}
 	if j := &m.jobs[id]; !p.light {
-		m.plan.occupy(j, j.planned, j.planned+j.limit)
+		seat(m, j)
 	}
 	p.held = append(p.held, id)
 	if keeps {

@@ -132,11 +132,15 @@ func (s *sight) place(m *Machine, j *job, from int64) bool {
 		end = min(s.sets[j.Need.set].end, blind)
 	}
 	if j.planned = from; from < end {
-		j.planned = m.plan.earliest(j, from, end)
+		m.recall.find(m, j, end)
 	}
 	if !s.partial || j.planned < end && j.planned+j.limit <= blind || end == never {
+		if j.planned == never {
+			m.recall.note(j, nil)
+		}
 		return true
 	}
+	m.recall.note(j, nil)
 	set := &s.sets[j.Need.set]
 	set.blind = min(set.blind, j.planned)
 	s.blind = min(s.blind, j.planned)

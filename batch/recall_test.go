@@ -1,0 +1,153 @@
+package batch_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"gridbroker/batch"
+	"gridbroker/testdata/testbed"
+)
+
+// recalling are the policies that give every job a place.
+func recalling() map[string]batch.Policy {
+	return map[string]batch.Policy{
+		"conservative": {Name: "conservative"}, "unlimited": {Name: "maui", Maui: batch.Maui{ReservationDepth: batch.Unlimited}},
+	}
+}
+
+// An event on the nodes of one queue leaves the others' jobs where they were: they are not
+// looked for again, but for the one that could have started already and its like.
+func TestPlacesGivenAgain(t *testing.T) {
+	testbed.Computes(t)
+	for name, policy := range recalling() {
+		s := twoParts(false)
+		f := batch.Forecaster{Policy: policy}
+		live, err := f.Live(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		live.Starts(0)
+		for i := range 4 { // nodes of the queue cpu have even numbers
+			if err := live.End(fmt.Sprint(2*i), s.Now.Add(time.Duration(i)*time.Second)); err != nil {
+				t.Fatal(err)
+			}
+			live.Starts(0)
+			again, all := live.Recalled()
+			if again*5 < all*2 || again == all { // of half of the jobs no node has changed
+				t.Errorf("%s, event %d: %d of %d places given again", name, i, again, all)
+			}
+		}
+	}
+}
+
+// Whatever happens a Live foretells what a forecast of its state does, with nodes, near and far.
+func TestPlacesGivenAgainAreTheSame(t *testing.T) {
+	testbed.Computes(t)
+	for name, policy := range recalling() {
+		for _, seed := range []uint64{0, 1, 2, 3, 4, 5, 77} { // in the last one a job is behind what is asked for, twice
+			recalled(t, name, policy, seed)
+		}
+	}
+}
+
+// twoParts is a full cluster of two queues on nodes of their own, or some of which they share.
+func twoParts(shared bool) batch.State {
+	s := bigState(120, 60, 24)
+	for i := range s.Nodes {
+		s.Nodes[i].Queues = []string{"cpu", "gpu"}[i%2 : i%2+1]
+		if shared && i%8 == 0 {
+			s.Nodes[i].Queues = []string{"cpu", "gpu"}
+		}
+	}
+	for i := range s.Jobs {
+		j := &s.Jobs[i]
+		if j.Queue = []string{"cpu", "gpu"}[i%2]; j.Procs > 40 || j.GPUs > 0 {
+			j.Nodes, j.Procs, j.GPUs = 0, 3, 0
+		}
+	}
+	return s
+}
+
+func recalled(t *testing.T, name string, policy batch.Policy, seed uint64) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(seed, 7))
+	s := twoParts(seed%2 > 0)
+	f := batch.Forecaster{Policy: policy}
+	live, err := f.Live(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := s.Now
+	for event := range 16 {
+		now = now.Add(time.Duration(rng.IntN(4)*rng.IntN(300)) * time.Second)
+		if err := happen(live, rng, now, event); err != nil {
+			t.Fatal(err)
+		}
+		n := rng.IntN(30) * rng.IntN(3)
+		got, state := live.Starts(n), live.State()
+		fresh := batch.Forecaster{Policy: policy}
+		whole, err := fresh.Forecast(state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := whole.Jobs
+		if n > 0 {
+			want = want[:n]
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Fatalf("%s, seed %d, event %d: %d starts\n%v\nwant\n%v", name, seed, event, n, got, want)
+		}
+	}
+}
+
+// Whether a node has room for a job from some time on is what trying every second says.
+func TestNodeOpens(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 4000 {
+		var held [][2]int64
+		for range rng.IntN(7) {
+			at := rng.Int64N(30)
+			held = append(held, [2]int64{at, at + 1 + rng.Int64N(12)})
+		}
+		from, limit, each := rng.Int64N(10), 1+rng.Int64N(8), int32(1+rng.IntN(2))
+		before, want := from+rng.Int64N(25), false
+		for at := from; at < before && !want; at++ {
+			want = true
+			for second := at; second < at+limit; second++ {
+				free := int32(3)
+				for _, h := range held {
+					if h[0] <= second && second < h[1] {
+						free--
+					}
+				}
+				want = want && free >= each
+			}
+		}
+		if got := batch.Opens(held, 3, from, before, limit, each); got != want {
+			t.Fatalf("%v: from %d before %d for %d, %d processors: %v", held, from, before, limit, each, got)
+		}
+	}
+}
+
+// happen lets one thing happen: a job ends early, starts as foretold, comes, is cancelled, or time goes by.
+func happen(live *batch.Live, rng *rand.Rand, now time.Time, event int) error {
+	jobs := live.State().Jobs
+	j := jobs[rng.IntN(len(jobs))]
+	switch k := rng.IntN(8); {
+	case k < 3 && !j.Started.IsZero():
+		return live.End(j.ID, now)
+	case k == 3 && j.Started.IsZero():
+		return live.Cancel(j.ID, now)
+	case k < 5:
+		if next := live.Starts(1); len(next) > 0 && !next[0].Start.After(now) {
+			return live.Start(next[0].ID, now, next[0].Placed)
+		}
+	case k < 7:
+		j.ID, j.Started, j.Placed, j.Submitted, j.Priority = fmt.Sprint("n", event), time.Time{}, nil, now, float64(rng.IntN(4)/3)
+		return live.Submit(j)
+	}
+	live.Advance(now)
+	return nil
+}
