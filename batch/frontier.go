@@ -9,7 +9,7 @@ import (
 // start: no job that is as wide and as long as one that was placed, and asks
 // for as much of nodes, can start before that.
 type frontier struct {
-	needs map[*Need]*bounds // those that the same places meet share one
+	needs []asked // by Need.id; those that the same places meet share their bounds
 	plan  *nodePlan
 	// heaviest is the most memory for a processor that any job asks for or has, ample
 	// whether every node has that for each of its processors: then it has room for a
@@ -20,6 +20,12 @@ type frontier struct {
 	limit    int
 	// strange: it was asked about a job unlike those it was made for.
 	strange bool
+}
+
+// asked is a need that jobs have, and what is known of these.
+type asked struct {
+	need *Need
+	*bounds
 }
 
 // bounds are times by classes of width and limit: no job of the least width
@@ -43,7 +49,7 @@ func (f *frontier) anew(queue *waiting, m *Machine) *frontier {
 		return newFrontier(queue, m)
 	}
 	for _, b := range f.needs {
-		if !b.fresh {
+		if b.bounds != nil && !b.fresh {
 			clear(b.at)
 			b.fresh = true
 		}
@@ -56,7 +62,7 @@ func newFrontier(queue *waiting, m *Machine) *frontier {
 	if m.plain {
 		return nil
 	}
-	f := &frontier{needs: map[*Need]*bounds{}}
+	f := &frontier{}
 	f.plan, _ = m.plan.(*nodePlan)
 	for _, b := range queue.blocks {
 		for i := range b.jobs {
@@ -69,11 +75,11 @@ func newFrontier(queue *waiting, m *Machine) *frontier {
 		return nil
 	}
 	for _, n := range kinds {
-		b := f.needs[n]
+		b := f.of(n)
 		b.at, b.fresh = make([]int64, size), true
 		for _, o := range kinds {
 			if o == n || o.weaker(n, f.ample) {
-				b.weaker = append(b.weaker, f.needs[o])
+				b.weaker = append(b.weaker, f.of(o))
 			}
 		}
 	}
@@ -84,17 +90,24 @@ func newFrontier(queue *waiting, m *Machine) *frontier {
 func (f *frontier) kinds() (list []*Need) {
 	if f.plan != nil {
 		f.heaviest = f.plan.heaviest
-		for n := range f.needs {
-			f.heaviest = max(f.heaviest, n.Memory)
+		for _, a := range f.needs {
+			if a.need != nil {
+				f.heaviest = max(f.heaviest, a.need.Memory)
+			}
 		}
 		f.ample = f.heaviest <= f.plan.leanest
 	}
-	for n := range f.needs {
+	for id := range f.needs {
+		a := &f.needs[id]
+		if a.bounds == nil {
+			continue
+		}
+		n := a.need
 		i := slices.IndexFunc(list, func(o *Need) bool { return n.weaker(o, f.ample) && o.weaker(n, f.ample) })
 		if i < 0 {
 			list = append(list, n)
 		} else {
-			f.needs[n] = f.needs[list[i]]
+			a.bounds = f.of(list[i])
 		}
 	}
 	return list
@@ -129,9 +142,29 @@ func (f *frontier) expect(e *entry, n *Need) {
 	w, _ := sizeClass(int64(e.procs))
 	l, _ := sizeClass(e.limit)
 	f.width, f.limit = max(f.width, w), max(f.limit, l)
-	if f.needs[n] == nil {
-		f.needs[n] = &bounds{}
+	id := n.number()
+	for id >= len(f.needs) {
+		f.needs = append(f.needs, asked{})
 	}
+	if a := &f.needs[id]; a.need != n || a.bounds == nil {
+		*a = asked{n, &bounds{}}
+	}
+}
+
+// number is a need's place among those of the cluster, from 1; 0: it is none of these.
+func (n *Need) number() int {
+	if n == nil {
+		return 0
+	}
+	return n.id
+}
+
+// of is what is known of the jobs that have a need; nil: they were not expected.
+func (f *frontier) of(n *Need) *bounds {
+	if id := n.number(); id < len(f.needs) && f.needs[id].need == n {
+		return f.needs[id].bounds
+	}
+	return nil
 }
 
 // least is a time before which a job cannot start.
@@ -141,11 +174,12 @@ func (f *frontier) least(j *job) (at int64) {
 	}
 	w, _ := sizeClass(int64(j.procs))
 	l, _ := sizeClass(j.limit)
-	if w > f.width || l > f.limit || f.needs[j.Need] == nil || f.heavier() {
+	known := f.of(j.Need)
+	if w > f.width || l > f.limit || known == nil || f.heavier() {
 		f.strange = true
 		return 0
 	}
-	for _, b := range f.needs[j.Need].weaker {
+	for _, b := range known.weaker {
 		at = max(at, b.at[w*(f.limit+1)+l])
 	}
 	return at
@@ -156,10 +190,13 @@ func (f *frontier) heavier() bool { return f.plan != nil && f.plan.heaviest > f.
 
 // learn takes in where a job was placed.
 func (f *frontier) learn(j *job) {
-	if f == nil || f.needs[j.Need] == nil || f.heavier() {
+	if f == nil {
 		return
 	}
-	b := f.needs[j.Need]
+	b := f.of(j.Need)
+	if b == nil || f.heavier() {
+		return
+	}
 	b.fresh = false
 	first, exact := sizeClass(int64(j.procs))
 	if !exact {

@@ -52,18 +52,20 @@ func ampleState(rng *rand.Rand) State {
 // TestFrontierHeavier: what is known of a job holds for one that asks for less memory, until
 // there is a job with more than each node has for each of its processors.
 func TestFrontierHeavier(t *testing.T) {
-	need := func(memory int64) *Need { return &Need{Memory: memory, on: []int32{0}, serve: []uint64{1}} }
+	need := func(id int, memory int64) *Need {
+		return &Need{id: id, Memory: memory, on: []int32{0}, serve: []uint64{1}}
+	}
 	m := &Machine{plan: newNodePlan(0, []amounts{{memory: 4000, procs: 4}})}
 	var queue waiting
 	for i, memory := range []int64{1000, 500} {
-		m.jobs = append(m.jobs, job{Task: Task{Need: need(memory)}, seq: int64(i), procs: 1, limit: 128, planned: 50})
+		m.jobs = append(m.jobs, job{Task: Task{Need: need(i+1, memory)}, seq: int64(i), procs: 1, limit: 128, planned: 50})
 		queue.insert(m.jobs[i].entry(int32(i)))
 	}
 	f := newFrontier(&queue, m)
 	if f.learn(&m.jobs[0]); f.least(&m.jobs[1]) != 50 || f.strange {
 		t.Errorf("a job with less memory may start at %d, want 50", f.least(&m.jobs[1]))
 	}
-	heavy := job{Task: Task{Need: need(3000)}, seq: 9, procs: 1, limit: 128}
+	heavy := job{Task: Task{Need: need(3, 3000)}, seq: 9, procs: 1, limit: 128}
 	m.plan.(*nodePlan).hold(&heavy, 0, 128, []share{{0, 1}})
 	m.jobs[0].planned = 90
 	if f.learn(&m.jobs[0]); f.least(&m.jobs[1]) != 0 || !f.strange {
