@@ -75,6 +75,7 @@ func (p *nodePlan) survey(m *Machine, queue *waiting) {
 			return
 		}
 	}
+	p.spares = append(p.spares, p.calendars...)
 	p.calendars = p.calendars[:0]
 	day, words := max(leastDay, queue.meanLimit()/daysOfAJob), (len(p.nodes)+63)/64
 	days := min(mostDays, mostFull/max(1, words))
@@ -82,10 +83,8 @@ func (p *nodePlan) survey(m *Machine, queue *waiting) {
 		return
 	}
 	for _, least := range p.portions(m, queue) {
-		c := &calendar{
-			portion: least, base: p.now, day: day, words: words, days: days, open: make([]uint64, words), kept: make([]uint64, words), none: make([]uint64, words),
-			marks: newMarks(days * words),
-		}
+		c := p.spares.take(words, days)
+		c.portion, c.base, c.day = least, p.now, day
 		for i := range p.nodes {
 			c.set(int32(i), &p.nodes[i], p.now, never)
 		}
@@ -96,6 +95,21 @@ func (p *nodePlan) survey(m *Machine, queue *waiting) {
 			p.calendars.close(int32(i), k.from, k.to)
 		}
 	}
+}
+
+// take is a calendar in which nothing is noted, in the memory of one of these where there is one.
+func (list *calendars) take(words, days int) *calendar {
+	for n := len(*list); n > 0; n = len(*list) {
+		c := (*list)[n-1]
+		*list = (*list)[:n-1]
+		if c.words == words && c.days == days {
+			clear(c.full)
+			clear(c.shut)
+			c.closed = nil
+			return c
+		}
+	}
+	return &calendar{words: words, days: days, open: make([]uint64, words), kept: make([]uint64, words), none: make([]uint64, words), marks: newMarks(days * words)}
 }
 
 // portions lists, from one on, how many processors jobs of a queue need of each of their

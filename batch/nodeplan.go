@@ -25,6 +25,7 @@ type nodePlan struct {
 	clearings clearings
 	touches   touches
 	calendars calendars // where many places are made one after the other
+	spares    calendars // that are not in use any more
 }
 
 // Need is what a job asks of nodes beyond processors.
@@ -106,7 +107,8 @@ func (p *nodePlan) clone(into plan) plan {
 	c.leanest, c.heaviest = p.leanest, p.heaviest
 	c.sets = p.sets.clone(c.sets)
 	c.touches = p.touches.clone(c.touches)
-	c.calendars, c.clearings = nil, clearings{any: c.clearings.any}
+	c.spares = append(c.spares, c.calendars...)
+	c.calendars, c.clearings = c.calendars[:0], clearings{any: c.clearings.any}
 	c.releases, c.swept = p.releases.clone(c.releases), swept{}
 	c.later = later{append(c.later.nodes[:0], p.later.nodes...), append(c.later.in[:0], p.later.in...), 0}
 	for i := range p.nodes {

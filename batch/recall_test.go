@@ -54,7 +54,7 @@ func TestPlacesGivenAgainAreTheSame(t *testing.T) {
 
 // twoParts is a full cluster of two queues on nodes of their own, or some of which they share.
 func twoParts(shared bool) batch.State {
-	s := bigState(120, 60, 24)
+	s := bigState(120, 80, 24)
 	for i := range s.Nodes {
 		s.Nodes[i].Queues = []string{"cpu", "gpu"}[i%2 : i%2+1]
 		if shared && i%8 == 0 {
