@@ -70,3 +70,23 @@ func TestSlurmAgeIsWorkedOut(t *testing.T) {
 		}
 	}
 }
+
+// TestSlurmAgeFarAhead: priorities are worked out at each step behind the time for which passes are
+// exact, too. 1 is as old as counts, 2 overtakes it in seven hours; the node that both want is free in ten,
+// and passes are exact for four.
+func TestSlurmAgeFarAhead(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0).UTC()
+	r := batch.Job{ID: "r", Procs: 4, Submitted: now, Started: now, Requested: 10 * time.Hour, Placed: []batch.Placement{{Node: "n1", Procs: 4}}}
+	jobs := []batch.Job{
+		{ID: "1", Procs: 4, Requested: time.Hour, Submitted: now.Add(-8 * 24 * time.Hour), Priority: 10_000},
+		{ID: "2", Procs: 4, Requested: time.Hour, Submitted: now, Priority: 3000},
+	}
+	f := batch.Forecaster{Policy: batch.Policy{Name: "slurm", Slurm: batch.Slurm{Window: time.Hour, Multifactor: batch.Multifactor{Age: 168_000}}}}
+	out, err := f.Forecast(batch.State{Now: now, Nodes: []batch.Node{{Name: "n1", CPUs: 4, Up: true}}, Jobs: append([]batch.Job{r}, jobs...)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := story(now, jobs, out), "1 11h0m0s n1, 2 10h0m0s n1"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
