@@ -19,13 +19,6 @@ import (
 // followLease is the name of the lease of the one process that follows all jobs of a state directory.
 const followLease = "follow"
 
-// What a follower may take of memory before it collects all garbage at once: reading the records and answers of the first look
-// makes more of that than all later looks.
-const (
-	followMemory   = 24 << 20 // without any jobs
-	followedMemory = 4 << 10  // for a job
-)
-
 // followGarbage is how much of the memory in use, in percent, may be garbage: a follower stays for months, and does little.
 const followGarbage = 50
 
@@ -223,7 +216,7 @@ func (f *follower) takeUp(ctx context.Context) error {
 		return err
 	}
 	if f.env.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(followMemory + followedMemory*int64(n))
+		debug.SetMemoryLimit(followLimit(n, heapInUse()))
 	}
 	live, err := f.session.jobs.Store.Select(ctx, jobs.Query{Live: true, Again: true, Had: f.live})
 	if err = sayDamaged(f.deps, err); err != nil {
