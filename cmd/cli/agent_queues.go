@@ -67,7 +67,7 @@ func runAgentQueues(ctx context.Context, d *deps, f agentQueuesOptions) error {
 		TLSConfig: secured,
 	}
 	serving(d, "agent queues", l.Addr().String(), fmt.Sprintf("grid: queue lengths of %s on %s", f.lrms, l.Addr()))
-	return serveOn(ctx, srv, l)
+	return serveOn(ctx, srv, l, addressAtOnce)
 }
 
 // listen opens the port. Without TLS only this machine may ask.

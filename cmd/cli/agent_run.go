@@ -412,7 +412,7 @@ func runAgent(ctx context.Context, d *deps, f agentRunOptions) error {
 // serveAgent tells brokers what the model says.
 func serveAgent(ctx context.Context, d *deps, l net.Listener, ag *agent.Agent, secured *tls.Config) {
 	srv := &http.Server{Handler: perAddress(ag.Handler()), ReadTimeout: 10 * time.Second, WriteTimeout: time.Minute, MaxHeaderBytes: 16 << 10, TLSConfig: secured, ErrorLog: complaints(d)}
-	if err := serveOn(ctx, srv, l); err != nil {
+	if err := serveOn(ctx, srv, l, addressAtOnce); err != nil {
 		sayErr(d, "%v", err)
 	}
 }

@@ -142,5 +142,5 @@ func runCacheServe(ctx context.Context, d *deps, f cacheServeOptions) error {
 		TLSConfig: secured,
 	}
 	serving(d, "cache serve", l.Addr().String(), fmt.Sprintf("serving %s at %s", strings.Join(f.origins, ", "), l.Addr()))
-	return serveOn(ctx, server, l)
+	return serveOn(ctx, server, l, addressAtOnce)
 }

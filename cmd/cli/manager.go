@@ -234,7 +234,7 @@ func serveUntil(ctx context.Context, d *deps, listen string, cfg *tls.Config, h 
 		return nil, err
 	}
 	s := daemon.Server(cfg, h)
-	s.ErrorLog, s.ConnState = complaints(d), crowd()
+	s.ErrorLog, s.ConnState = complaints(d), crowd(0)
 	s.TLSConfig = briefly(s.TLSConfig, nil)
 	go s.ServeTLS(brief{l}, "", "")
 	after := context.AfterFunc(ctx, func() { s.Close() })

@@ -39,7 +39,7 @@ func serveMetrics(ctx context.Context, d *deps, address, byDefault string, h htt
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", h)
-	s := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, MaxHeaderBytes: 1 << 16, ErrorLog: complaints(d), ConnState: crowd()}
+	s := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, MaxHeaderBytes: 1 << 16, ErrorLog: complaints(d), ConnState: crowd(0)}
 	go s.Serve(l)
 	context.AfterFunc(ctx, func() { s.Close() })
 	return nil

@@ -19,9 +19,9 @@ const drain = grace / 2
 // twice as many files.
 const mostConnections = 2048
 
-// crowd bounds the connections of a daemon.
-func crowd() func(net.Conn, http.ConnState) {
-	c := &turns.Crowd{Most: mostConnections}
+// crowd bounds the connections of a daemon, and those of one address; 0: these are not.
+func crowd(each int) func(net.Conn, http.ConnState) {
+	c := &turns.Crowd{Most: mostConnections, Each: each}
 	var files unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &files) == nil && files.Cur/2 < mostConnections {
 		c.Most = int(files.Cur / 2)
@@ -51,12 +51,11 @@ const (
 // perAddress bounds what one address has under way, so that others are served beside it.
 func perAddress(next http.Handler) http.Handler {
 	var all, worked turns.Turns
-	const full = "your address has as many requests under way as may be"
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		from := turns.Address(r.RemoteAddr)
 		end := all.Try(from, addressAtOnce)
 		if end == nil {
-			turns.Later(w, 1, full)
+			comeAgain(w, r)
 			return
 		}
 		defer end()
@@ -64,7 +63,7 @@ func perAddress(next http.Handler) http.Handler {
 		turn := worked.Take(ctx, from, addressTurns)
 		cancel()
 		if turn == nil {
-			turns.Later(w, 1, full)
+			comeAgain(w, r)
 			return
 		}
 		defer turn()
@@ -72,10 +71,19 @@ func perAddress(next http.Handler) http.Handler {
 	})
 }
 
+// comeAgain sends a request away, and its connection where that is for it alone: a hundred KiB that nobody uses meanwhile.
+func comeAgain(w http.ResponseWriter, r *http.Request) {
+	if r.ProtoMajor == 1 {
+		w.Header().Set("Connection", "close")
+	}
+	turns.Later(w, 1, "your address has as many requests under way as may be")
+}
+
 // serveOn serves until the context ends, with TLS where the server has a
-// certificate, and until what was asked by then is answered or drain is over.
-func serveOn(ctx context.Context, srv *http.Server, l net.Listener) error {
-	srv.ConnState = crowd()
+// certificate, and until what was asked by then is answered or drain is over. One
+// address has so many connections at most; 0: as many as all.
+func serveOn(ctx context.Context, srv *http.Server, l net.Listener, each int) error {
+	srv.ConnState = crowd(each)
 	if srv.HTTP2 == nil {
 		srv.HTTP2 = http2()
 	}

@@ -46,7 +46,7 @@ func TestDaemonsEnd(t *testing.T) {
 				srv.RegisterOnShutdown(func() { close(told) })
 			}
 			ended := make(chan error, 1)
-			go func() { ended <- serveOn(ctx, srv, l) }()
+			go func() { ended <- serveOn(ctx, srv, l, 0) }()
 			if c.answer != nil {
 				go func() {
 					resp, err := http.Get("http://" + l.Addr().String())
@@ -92,7 +92,7 @@ func TestPortThatIsClosed(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.Close()
-	if err := serveOn(t.Context(), &http.Server{}, l); !errors.Is(err, net.ErrClosed) {
+	if err := serveOn(t.Context(), &http.Server{}, l, 0); !errors.Is(err, net.ErrClosed) {
 		t.Error(err)
 	}
 }

@@ -12,15 +12,18 @@ import (
 // the network with most of them is closed. Its State is the server's ConnState.
 type Crowd struct {
 	Most int // connections at once
+	Each int // of those one address; 0: as many as all
 
 	mu   sync.Mutex
 	of   map[string]map[net.Conn]*guest // by network
+	from map[string]int                 // by address, how many
 	all  int
 	last int64
 }
 
-// guest is a connection: since when it is busy, or is not.
+// guest is a connection: from which address, and since when it is busy, or is not.
 type guest struct {
+	from  string
 	since int64 // the count of all changes until then
 	busy  bool
 }
@@ -39,15 +42,20 @@ func (c *Crowd) State(conn net.Conn, s http.ConnState) {
 func (c *Crowd) note(conn net.Conn, s http.ConnState) (gone net.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	home := Network(Address(conn.RemoteAddr().String()))
+	from := Address(conn.RemoteAddr().String())
+	home := Network(from)
 	c.last++
 	switch s {
 	case http.StateNew:
-		c.enter(home, conn)
-		if c.all > c.Most {
-			from, gone := c.giver(home, conn)
-			c.leave(from, gone)
-			return gone
+		c.enter(home, from, conn)
+		switch {
+		case c.all > c.Most:
+			home, gone = c.giver(home, conn)
+		case c.Each > 0 && c.from[from] > c.Each:
+			gone = c.own(home, from, conn)
+		}
+		if gone != nil {
+			c.leave(home, gone)
 		}
 	case http.StateActive, http.StateIdle:
 		if g := c.of[home][conn]; g != nil {
@@ -56,23 +64,28 @@ func (c *Crowd) note(conn net.Conn, s http.ConnState) (gone net.Conn) {
 	default:
 		c.leave(home, conn)
 	}
-	return nil
+	return gone
 }
 
-func (c *Crowd) enter(home string, conn net.Conn) {
+func (c *Crowd) enter(home, from string, conn net.Conn) {
 	if c.of == nil {
-		c.of = map[string]map[net.Conn]*guest{}
+		c.of, c.from = map[string]map[net.Conn]*guest{}, map[string]int{}
 	}
 	if c.of[home] == nil {
 		c.of[home] = map[net.Conn]*guest{}
 	}
-	c.of[home][conn] = &guest{since: c.last}
+	c.of[home][conn] = &guest{from: from, since: c.last}
+	c.from[from]++
 	c.all++
 }
 
 func (c *Crowd) leave(home string, conn net.Conn) {
-	if c.of[home][conn] == nil {
+	g := c.of[home][conn]
+	if g == nil {
 		return
+	}
+	if c.from[g.from]--; c.from[g.from] == 0 {
+		delete(c.from, g.from)
 	}
 	c.all--
 	if delete(c.of[home], conn); len(c.of[home]) == 0 {
@@ -112,4 +125,17 @@ func (c *Crowd) oldest(most int, busy bool, but net.Conn) (network string, first
 		}
 	}
 	return network, first
+}
+
+// own chooses who goes for one who comes from an address that has too many: the one of them that has not been asking for
+// longest; where all ask, the comer.
+func (c *Crowd) own(home, from string, comer net.Conn) (gone net.Conn) {
+	gone = comer
+	since := c.last
+	for conn, g := range c.of[home] {
+		if g.from == from && !g.busy && conn != comer && g.since < since {
+			gone, since = conn, g.since
+		}
+	}
+	return gone
 }

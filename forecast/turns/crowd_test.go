@@ -70,7 +70,32 @@ func TestCrowd(t *testing.T) {
 			c.State(conn, http.StateClosed)
 		}
 	}
-	if c.all != 0 || len(c.of) != 0 {
-		t.Errorf("%d connections, of %d networks, are kept", c.all, len(c.of))
+	if c.all != 0 || len(c.of) != 0 || len(c.from) != 0 {
+		t.Errorf("%d connections, of %d networks and %d addresses, are kept", c.all, len(c.of), len(c.from))
+	}
+}
+
+// TestCrowdOfOneAddress: who comes from an address that has as many connections as it may is let in at the expense of one of
+// these that asks nothing, or not at all; others of its network are.
+func TestCrowdOfOneAddress(t *testing.T) {
+	c := &Crowd{Most: 8, Each: 2}
+	come := func(from string, then ...http.ConnState) *place {
+		p := &place{from: from}
+		for _, s := range append([]http.ConnState{http.StateNew}, then...) {
+			c.State(p, s)
+		}
+		return p
+	}
+	busy, idle := http.StateActive, http.StateIdle
+	asks, rests := come("192.0.2.1:1", busy), come("192.0.2.1:2", busy, idle)
+	neighbour := come("192.0.2.2:1", busy, idle)
+	if third := come("192.0.2.1:3", busy); !rests.closed || third.closed {
+		t.Errorf("one that rests went: %v, the comer: %v", rests.closed, third.closed)
+	}
+	if fourth := come("192.0.2.1:4", busy); !fourth.closed {
+		t.Error("where all ask the comer is let in")
+	}
+	if second := come("192.0.2.2:2", busy); second.closed || neighbour.closed || asks.closed {
+		t.Errorf("a neighbour's second went: %v, the first: %v, one that asks: %v", second.closed, neighbour.closed, asks.closed)
 	}
 }
