@@ -268,14 +268,14 @@ func TestRenewedAfterSleep(t *testing.T) {
 				log, _, _ := w.try("log", "--all")
 				return strings.Count(log, "delegated credential renewed")
 			}
-			before := 0
 			w.background(verb...)
 			if verb[0] == "follow" {
 				w.until("it follows", func() bool { return exists(filepath.Join(w.dir, "state", "leases", "follow")) })
 			} else { // it begins with a renewal
-				w.until("it has renewed once", func() bool { before = renewals(); return before > 0 })
+				w.until("it has renewed once", func() bool { return renewals() > 0 })
 			}
 			time.Sleep(3 * time.Second) // it is at rest
+			before := renewals()
 			c.set(2*time.Hour, 2*time.Hour)
 			w.until("it has renewed after the sleep", func() bool { return renewals() > before })
 		})
