@@ -114,28 +114,36 @@ func (c *Crowd) giver(home string, comer net.Conn) (network string, gone net.Con
 // that has been so for longest.
 func (c *Crowd) oldest(most int, busy bool, but net.Conn) (network string, first net.Conn) {
 	since := c.last
+	fits := func(conn net.Conn, g *guest) bool { return g.busy == busy && conn != but }
 	for name, list := range c.of {
 		if len(list) < most {
 			continue
 		}
-		for conn, g := range list {
-			if g.busy == busy && conn != but && g.since < since {
-				network, first, since = name, conn, g.since
-			}
+		if conn, at := eldest(list, since, fits); conn != nil {
+			network, first, since = name, conn, at
 		}
 	}
 	return network, first
 }
 
-// own chooses who goes for one who comes from an address that has too many: the one of them that has not been asking for
-// longest; where all ask, the comer.
-func (c *Crowd) own(home, from string, comer net.Conn) (gone net.Conn) {
-	gone = comer
-	since := c.last
-	for conn, g := range c.of[home] {
-		if g.from == from && !g.busy && conn != comer && g.since < since {
-			gone, since = conn, g.since
+// eldest is, of the connections that fit, the one that has been as it is for longest, and since when, if that is before a
+// count.
+func eldest(list map[net.Conn]*guest, before int64, fits func(net.Conn, *guest) bool) (first net.Conn, since int64) {
+	since = before
+	for conn, g := range list {
+		if g.since < since && fits(conn, g) {
+			first, since = conn, g.since
 		}
 	}
-	return gone
+	return first, since
+}
+
+// own chooses who goes for one who comes from an address that has too many: the one of them that has not been asking for
+// longest; where all ask, the comer.
+func (c *Crowd) own(home, from string, comer net.Conn) net.Conn {
+	rests := func(conn net.Conn, g *guest) bool { return g.from == from && !g.busy && conn != comer }
+	if gone, _ := eldest(c.of[home], c.last, rests); gone != nil {
+		return gone
+	}
+	return comer
 }
