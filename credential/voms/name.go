@@ -26,33 +26,40 @@ var shortNames = map[string]string{
 // one-line form has them. Malformed DER gives "".
 func DN(raw []byte) string {
 	var b strings.Builder
-	seq := cryptobyte.String(raw)
-	var rdns cryptobyte.String
-	if !seq.ReadASN1(&rdns, cbasn1.SEQUENCE) {
+	if !eachAVA(raw, func(oid asn1.ObjectIdentifier, tag cbasn1.Tag, value []byte) bool {
+		writeAVA(&b, oid, tag, value)
+		return true
+	}) {
 		return ""
-	}
-	for !rdns.Empty() {
-		var set cryptobyte.String
-		if !rdns.ReadASN1(&set, cbasn1.SET) {
-			return ""
-		}
-		for !set.Empty() {
-			if !writeAVA(&b, &set) {
-				return ""
-			}
-		}
 	}
 	return b.String()
 }
 
-// writeAVA reads one AttributeTypeAndValue and writes "/TYPE=value".
-func writeAVA(b *strings.Builder, set *cryptobyte.String) bool {
-	var ava, value cryptobyte.String
-	var oid asn1.ObjectIdentifier
-	var tag cbasn1.Tag
-	if !set.ReadASN1(&ava, cbasn1.SEQUENCE) || !ava.ReadASN1ObjectIdentifier(&oid) || !ava.ReadAnyASN1(&value, &tag) {
+// eachAVA reads a distinguished name (DER of an RDNSequence), one AttributeTypeAndValue after the other, as long as visit
+// returns true. It tells whether that was all of it, and well-formed.
+func eachAVA(raw []byte, visit func(oid asn1.ObjectIdentifier, tag cbasn1.Tag, value []byte) bool) bool {
+	seq := cryptobyte.String(raw)
+	var rdns, set, ava, value cryptobyte.String
+	if !seq.ReadASN1(&rdns, cbasn1.SEQUENCE) {
 		return false
 	}
+	for !rdns.Empty() {
+		if !rdns.ReadASN1(&set, cbasn1.SET) {
+			return false
+		}
+		for !set.Empty() {
+			var oid asn1.ObjectIdentifier
+			var tag cbasn1.Tag
+			if !set.ReadASN1(&ava, cbasn1.SEQUENCE) || !ava.ReadASN1ObjectIdentifier(&oid) || !ava.ReadAnyASN1(&value, &tag) || !visit(oid, tag, value) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// writeAVA writes "/TYPE=value".
+func writeAVA(b *strings.Builder, oid asn1.ObjectIdentifier, tag cbasn1.Tag, value []byte) {
 	name, ok := shortNames[oid.String()]
 	if !ok {
 		name = oid.String()
@@ -67,31 +74,17 @@ func writeAVA(b *strings.Builder, set *cryptobyte.String) bool {
 			b.WriteByte(c)
 		}
 	}
-	return true
 }
 
 // Unmistakable tells whether no name of other parts is written by DN as this one is: "/O=Lab/CN=a/CN=b" may be that of
 // somebody whose CN is "a/CN=b", and a text may have "\xC3" in it where another has that byte. A name of no parts is
 // everybody's who has none. Who is known by DN alone is not known by such a name.
 func Unmistakable(raw []byte) bool {
-	seq := cryptobyte.String(raw)
-	var rdns cryptobyte.String
-	if !seq.ReadASN1(&rdns, cbasn1.SEQUENCE) || rdns.Empty() {
-		return false
-	}
-	for !rdns.Empty() {
-		var set, ava, value cryptobyte.String
-		var tag cbasn1.Tag
-		if !rdns.ReadASN1(&set, cbasn1.SET) {
-			return false
-		}
-		for !set.Empty() {
-			if !set.ReadASN1(&ava, cbasn1.SEQUENCE) || !ava.SkipASN1(cbasn1.OBJECT_IDENTIFIER) || !ava.ReadAnyASN1(&value, &tag) || mistakable(value, tag) {
-				return false
-			}
-		}
-	}
-	return true
+	parts := 0
+	return eachAVA(raw, func(_ asn1.ObjectIdentifier, tag cbasn1.Tag, value []byte) bool {
+		parts++
+		return !mistakable(value, tag)
+	}) && parts > 0
 }
 
 // seemsPart is what DN writes before the value of a part, and instead of a byte.
