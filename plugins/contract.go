@@ -153,6 +153,20 @@ type Logger interface {
 	Log(ctx context.Context, h Handle, w io.Writer) error
 }
 
+// Journaler numbers what it notes of a job.
+type Journaler interface {
+	// Entries shows what was noted behind the entry of a number (0: all), in order, until visit returns an error, which it
+	// returns.
+	Entries(ctx context.Context, h Handle, after int64, visit func(LogEntry) error) error
+}
+
+// LogEntry is what a back-end has noted of a job.
+type LogEntry struct {
+	ID                   int64 // its number, above those of the entries before
+	At                   int64 // milliseconds of Unix time
+	Event, Said, Cluster string
+}
+
 // Explainer says in sentences why a job that waits does not run yet.
 type Explainer interface {
 	Why(ctx context.Context, h Handle) ([]string, error)

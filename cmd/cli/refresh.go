@@ -95,39 +95,50 @@ func (o refreshOptions) change(d *deps) (map[string]any, error) {
 func changeAt(ctx context.Context, s *session, r *jobs.Outcome, change map[string]any) error {
 	back, ok := s.backends.For(r.Handle.Interface)
 	call, can := back.(caller)
+	log, numbers := back.(plugins.Journaler)
 	switch {
 	case r.Final() || r.Handle.ID == "":
 		return fmt.Errorf("job %s is %s: nothing to change", r.ID, r.State)
-	case !ok || !can:
+	case !ok || !can || !numbers:
 		return &plugins.Error{Kind: plugins.Refused, Op: "refresh", Endpoint: r.Handle.Endpoint,
 			Err: errors.New("only a job that waits at a central scheduler can be changed")}
 	}
-	last, _, err := changes(ctx, call, r, 0)
+	var last int64
+	err := log.Entries(ctx, r.Handle, 0, func(e plugins.LogEntry) error { last = max(last, e.ID); return nil })
 	if err == nil {
 		err = call.Call(ctx, r.Handle.Endpoint, "refresh", "PATCH", "/v1/jobs/"+url.PathEscape(r.Handle.ID), change, nil)
 	}
 	if err != nil {
 		return err
 	}
-	return changed(ctx, call, r, last)
+	return changed(ctx, log, r, last)
 }
 
 // changeTime is how long a change is waited for: the scheduler's next cycle takes it in, where the job still waits then.
 const changeTime = 10 * time.Second
 
+var errKnown = errors.New("what has become of the change is known")
+
 // changed waits until the scheduler has taken in a change of a job, after an entry of its log. What is not known then is with its log.
-func changed(ctx context.Context, call caller, r *jobs.Outcome, last int64) error {
+func changed(ctx context.Context, log plugins.Journaler, r *jobs.Outcome, last int64) error {
 	ctx, cancel := context.WithTimeout(ctx, changeTime)
 	defer cancel()
+	known, refused := false, error(nil)
+	look := func(e plugins.LogEntry) error {
+		switch e.Event {
+		case "refreshed":
+			known = true
+		case "refresh refused":
+			known, refused = true, &plugins.Error{Kind: plugins.Refused, Op: "refresh", Endpoint: r.Handle.Endpoint, Said: foreign.Text(e.Said)}
+		default:
+			return nil
+		}
+		return errKnown
+	}
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-		_, list, _ := changes(ctx, call, r, last) // one that does not answer is asked again
-		for _, e := range list {
-			switch e.Event {
-			case "refreshed":
-				return nil
-			case "refresh refused":
-				return &plugins.Error{Kind: plugins.Refused, Op: "refresh", Endpoint: r.Handle.Endpoint, Said: foreign.Text(e.Said)}
-			}
+		_ = log.Entries(ctx, r.Handle, last, look) // one that does not answer is asked again
+		if known {
+			return refused
 		}
 		select {
 		case <-ctx.Done():
@@ -135,29 +146,4 @@ func changed(ctx context.Context, call caller, r *jobs.Outcome, last int64) erro
 		case <-time.After(pause):
 		}
 	}
-}
-
-// notice is what the scheduler has noted of a job.
-type notice struct {
-	ID          int64
-	Event, Said string
-}
-
-// mostPages is how much of a job's log is read, in answers of up to a thousand entries.
-const mostPages = 100
-
-// changes are the entries of a job's log behind one, and the last of them.
-func changes(ctx context.Context, call caller, r *jobs.Outcome, after int64) (last int64, list []notice, err error) {
-	for range mostPages {
-		var out struct{ Entries []notice }
-		err = call.Call(ctx, r.Handle.Endpoint, "log", "GET", fmt.Sprintf("/v1/jobs/%s/log?after=%d", url.PathEscape(r.Handle.ID), after), nil, &out)
-		if err != nil || len(out.Entries) == 0 {
-			break
-		}
-		for _, e := range out.Entries {
-			after = max(after, e.ID)
-		}
-		list = append(list, out.Entries...)
-	}
-	return after, list, err
 }

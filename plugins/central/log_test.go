@@ -29,3 +29,18 @@ func TestLogIsReadToItsEnd(t *testing.T) {
 		t.Errorf("%d entries", n)
 	}
 }
+
+// A scheduler whose log of a job has no end keeps nobody: a hundred answers are read, and what came is shown.
+func TestLogWithoutEnd(t *testing.T) {
+	asked := 0
+	b, url := against(t, func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		after, _ := strconv.Atoi(r.URL.Query().Get("after"))
+		fmt.Fprintf(w, `{"entries": [{"id": %d, "event": "missed"}]}`, after+1)
+	})
+	var text strings.Builder
+	err := b.Log(t.Context(), plugins.Handle{Endpoint: url, ID: "s1"}, &text)
+	if n := strings.Count(text.String(), "missed"); n != 100 || asked != 100 || err == nil || !strings.Contains(err.Error(), "goes on behind 100 answers") {
+		t.Errorf("%d entries of %d answers, %v", n, asked, err)
+	}
+}

@@ -260,40 +260,41 @@ func (b *Backend) Clean(ctx context.Context, hs []plugins.Handle) []error {
 
 // Log implements plugins.Logger: every action taken with the job.
 func (b *Backend) Log(ctx context.Context, h plugins.Handle, w io.Writer) error {
+	return b.Entries(ctx, h, 0, func(e plugins.LogEntry) error {
+		line := strings.TrimSpace(fmt.Sprintf("%s %s %s %s", time.UnixMilli(e.At).UTC().Format("2006-01-02T15:04:05.000Z"), e.Event, e.Cluster, e.Said))
+		_, err := fmt.Fprintln(w, foreign.Text(line))
+		return err
+	})
+}
+
+// mostPages is how much of a job's log is read, in answers of up to a thousand entries.
+const mostPages = 100
+
+// Entries implements plugins.Journaler. Of a log whose entries have no numbers there is the first answer.
+func (b *Backend) Entries(ctx context.Context, h plugins.Handle, after int64, visit func(plugins.LogEntry) error) error {
 	c, err := b.client(ctx, h.Endpoint)
 	if err != nil {
 		return err
 	}
-	for after := int64(0); ; {
-		list, err := logged(ctx, c, h.ID, after)
-		if err != nil || len(list) == 0 {
+	for range mostPages {
+		var out struct{ Entries []plugins.LogEntry }
+		err := c.do(ctx, "log", "GET", fmt.Sprintf("/v1/jobs/%s/log?after=%d", url.PathEscape(h.ID), after), nil, &out)
+		if err != nil {
 			return err
 		}
-		for _, e := range list {
-			line := strings.TrimSpace(fmt.Sprintf("%s %s %s %s", time.UnixMilli(e.At).UTC().Format("2006-01-02T15:04:05.000Z"), e.Event, e.Cluster, e.Said))
-			if _, err := fmt.Fprintln(w, foreign.Text(line)); err != nil {
+		last := after
+		for _, e := range out.Entries {
+			if err := visit(e); err != nil {
 				return err
 			}
+			last = max(last, e.ID)
 		}
-		last := list[len(list)-1].ID
-		if last <= after { // it would go on for ever
+		if last == after {
 			return nil
 		}
 		after = last
 	}
-}
-
-// entry is what the scheduler has logged of a job.
-type entry struct {
-	ID, At               int64
-	Event, Said, Cluster string
-}
-
-// logged are the entries of a job's log behind one, up to a thousand; none: that was the last.
-func logged(ctx context.Context, c *client, id string, after int64) ([]entry, error) {
-	var out struct{ Entries []entry }
-	err := c.do(ctx, "log", "GET", fmt.Sprintf("/v1/jobs/%s/log?after=%d", url.PathEscape(id), after), nil, &out)
-	return out.Entries, err
+	return &plugins.Error{Kind: plugins.Unavailable, Op: "log", Endpoint: h.Endpoint, Err: fmt.Errorf("the log goes on behind %d answers", mostPages)}
 }
 
 // Why implements plugins.Explainer: what stands between a job and its slot.
