@@ -47,19 +47,14 @@ func (a *again) same(had []*Record, sums map[string]string) map[string]*Record {
 func (a *again) gave(had, now []*Record, sums map[string]string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	next := make(map[*Record]string, len(now))
-	for _, r := range now {
-		next[r] = sums[r.ID]
+	if a.sum == nil {
+		a.sum = make(map[*Record]string, len(now))
 	}
 	for _, r := range had {
 		delete(a.sum, r)
 	}
-	if a.sum == nil {
-		a.sum = next
-		return
-	}
-	for r, sum := range next {
-		a.sum[r] = sum
+	for _, r := range now {
+		a.sum[r] = sums[r.ID]
 	}
 }
 
@@ -123,10 +118,5 @@ func ofThose(ctx context.Context, s *SQLite, q Query, ids []string, sums map[str
 	for _, id := range ids {
 		args = append(args, id)
 	}
-	rows, err := s.db.QueryContext(ctx, "SELECT id, body, sum FROM jobs WHERE "+where+" AND id IN (?"+strings.Repeat(",?", len(ids)-1)+")", args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	return allOf(rows, sums)
+	return readAll(ctx, s, sums, where+" AND id IN (?"+strings.Repeat(",?", len(ids)-1)+")", args...)
 }

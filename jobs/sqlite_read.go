@@ -37,15 +37,16 @@ func (s *SQLite) Select(ctx context.Context, q Query) (_ []*Record, err error) {
 		return selectAgain(ctx, s, q)
 	}
 	where, args := q.where()
-	rows, err := s.db.QueryContext(ctx, "SELECT id, body, sum FROM jobs WHERE "+where+" ORDER BY "+q.order(), args...)
+	where += " ORDER BY " + q.order()
+	if q.Limit <= 0 {
+		return readAll(ctx, s, nil, where, args...)
+	}
+	rows, err := s.db.QueryContext(ctx, "SELECT id, body, sum FROM jobs WHERE "+where, args...)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	if q.Limit > 0 {
-		return first(rows, q.Limit)
-	}
-	return allOf(rows, nil)
+	return first(rows, q.Limit)
 }
 
 // Count implements Store.
@@ -118,12 +119,17 @@ func (s *SQLite) Find(ctx context.Context, ids []string) ([]*Record, error) {
 
 func (s *SQLite) records(ctx context.Context, where string, args ...any) (_ []*Record, err error) {
 	defer s.tell(&err)
-	rows, err := s.db.QueryContext(ctx, "SELECT id, body, sum FROM jobs WHERE "+where+" ORDER BY id", args...)
+	return readAll(ctx, s, nil, where+" ORDER BY id", args...)
+}
+
+// readAll reads all records that a condition finds, in the order behind it. Sums takes in their checksums, unless it is nil.
+func readAll(ctx context.Context, s *SQLite, sums map[string]string, where string, args ...any) ([]*Record, error) {
+	rows, err := s.db.QueryContext(ctx, "SELECT id, body, sum FROM jobs WHERE "+where, args...)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	return allOf(rows, nil)
+	return allOf(rows, sums)
 }
 
 // allOf reads all records of an answer. Sums takes in their checksums, unless it is nil.
