@@ -208,15 +208,24 @@ func (f *follower) pass(ctx context.Context) (changed bool, err error) {
 	return changed, cmp.Or(f.fetch(ctx), f.renew(ctx))
 }
 
-// takeUp reads the live jobs anew, and keeps of those it had before the ones that it has just seen to have ended, however
-// long ago they did: they may be tried again, and their output may be wanted.
-func (f *follower) takeUp(ctx context.Context) error {
+// bound sets how much memory may be taken for the live jobs, of which there may be thousands more than at the last look.
+func (f *follower) bound(ctx context.Context) error {
+	if f.env.Getenv("GOMEMLIMIT") != "" {
+		return nil
+	}
 	n, err := f.session.jobs.Store.Count(ctx, jobs.Query{Live: true})
 	if err != nil {
 		return err
 	}
-	if f.env.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(followLimit(n, heapInUse()))
+	debug.SetMemoryLimit(followLimit(n, heapInUse()))
+	return nil
+}
+
+// takeUp reads the live jobs anew, and keeps of those it had before the ones that it has just seen to have ended, however
+// long ago they did: they may be tried again, and their output may be wanted.
+func (f *follower) takeUp(ctx context.Context) error {
+	if err := f.bound(ctx); err != nil {
+		return err
 	}
 	live, err := f.session.jobs.Store.Select(ctx, jobs.Query{Live: true, Again: true, Had: f.live})
 	if err = sayDamaged(f.deps, err); err != nil {
