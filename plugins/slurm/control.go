@@ -108,11 +108,9 @@ func (b *Backend) Ping(ctx context.Context, endpoint string) (plugins.Pong, erro
 		return pong, err
 	}
 	pong.Versions = []string{strings.TrimPrefix(strings.TrimSpace(version), "slurm ")}
-	who, err := s.Command(ctx, "id", "-un")
-	if err != nil {
+	if pong.Identity, err = accountOf(ctx, s.Command); err != nil {
 		return pong, err
 	}
-	pong.Identity = strings.TrimSpace(who)
 	if _, err := s.Command(ctx, "scontrol", "ping"); err != nil {
 		return pong, noController(err)
 	}

@@ -37,7 +37,7 @@ const (
 // are left out where it does not answer: limits then show themselves when a job
 // is refused.
 func (s *site) rules(ctx context.Context) (rules, error) {
-	user, err := s.Command(ctx, "id", "-un")
+	user, err := accountOf(ctx, s.Command)
 	if err != nil {
 		return rules{}, err
 	}
@@ -45,7 +45,7 @@ func (s *site) rules(ctx context.Context) (rules, error) {
 	if err != nil {
 		return rules{}, err
 	}
-	all := rules{user: strings.TrimSpace(user), groups: strings.Fields(groups)}
+	all := rules{user: user, groups: strings.Fields(groups)}
 	s.mu.Lock()
 	silent := s.acctOff || s.Options.Now().Before(s.acctDown)
 	s.mu.Unlock()

@@ -75,11 +75,11 @@ func (q *Queue) account(ctx context.Context) (string, error) {
 	q.who.mu.Lock()
 	defer q.who.mu.Unlock()
 	if q.who.name == "" {
-		said, err := q.site.Command(ctx, "id", "-un")
+		name, err := accountOf(ctx, q.site.Command)
 		if err != nil {
 			return "", err
 		}
-		q.who.name = strings.TrimSpace(said)
+		q.who.name = name
 	}
 	return q.who.name, nil
 }

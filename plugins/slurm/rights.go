@@ -41,13 +41,19 @@ func (q *Queue) CheckGuests(ctx context.Context, g plugins.Guests) ([]plugins.Gu
 	return r.check(g), nil
 }
 
+// accountOf names the account that runs commands there.
+func accountOf(ctx context.Context, run func(context.Context, ...string) (string, error)) (string, error) {
+	name, err := run(ctx, "id", "-un")
+	return strings.TrimSpace(name), err
+}
+
 // rightsOf asks Slurm what the account that runs commands there may do.
 func rightsOf(ctx context.Context, run func(context.Context, ...string) (string, error)) (rights, error) {
-	user, err := run(ctx, "id", "-un")
+	user, err := accountOf(ctx, run)
 	if err != nil {
 		return rights{}, err
 	}
-	r := rights{user: strings.TrimSpace(user)}
+	r := rights{user: user}
 	out, err := run(ctx, "scontrol", "show", "config")
 	if err != nil {
 		return r, err

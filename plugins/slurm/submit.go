@@ -97,13 +97,13 @@ func (s *site) Lookup(ctx context.Context, wanted []string) (map[string]string, 
 	if err := s.rows(ctx, sep, 2, take, "squeue", "--all", "--noheader", "--me", "--states=all", "--format="+columns("Fj")); err != nil {
 		return nil, err
 	}
-	me, err := s.Command(ctx, "id", "-un") // to root and operators accounting shows what others have under a name, too
+	me, err := accountOf(ctx, s.Command) // to root and operators accounting shows what others have under a name, too
 	if err != nil {
 		return nil, err
 	}
 	for part := range slices.Chunk(wanted, maxAsked/4) {
 		err := s.rows(ctx, "|", 2, take, "sacct", "--noheader", "--parsable2", "--allocations", "--starttime=now-30days",
-			"--format=JobID,JobName", "--user="+strings.TrimSpace(me), "--name="+strings.Join(part, ","))
+			"--format=JobID,JobName", "--user="+me, "--name="+strings.Join(part, ","))
 		if err != nil {
 			return names, s.noAccounting(ctx, err)
 		}
