@@ -463,3 +463,22 @@ func TestFilesByURL(t *testing.T) {
 		t.Errorf("%+v", sts[1])
 	}
 }
+
+// TestNumbersOfOthersJobs: numbers begin anew where a controller lost its state. Another user's job that has the number and
+// the name of ours, by an account to which accounting shows everybody's, says nothing of ours.
+func TestNumbersOfOthersJobs(t *testing.T) {
+	l := newLab(t)
+	hs := l.submit(l.requests("a", 1))
+	l.outcomes(1)
+	l.write("forgotten", "")
+	number, id, _ := strings.Cut(hs[0].ID, "/")
+	theirs := strings.Join([]string{number, id, "CANCELLED by 1000", "0:0", "1700000000", "1700000001", "1700000002", "00:00:00", "", "n7", "None"}, "|")
+	l.write("theirs", theirs+"\n")
+	sacct := "#!/bin/sh\ncase \" $* \" in *\" --user=$(id -un) \"*) ;; *) cat \"${0%/*}/theirs\" ;; esac\n"
+	if err := os.WriteFile(filepath.Join(l.dir, "sacct"), []byte(sacct), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if st := l.Status(t.Context(), hs)[0]; st.State != plugins.Done || st.ExitCode != glue.Some(0) || st.Node == "n7" {
+		t.Errorf("%+v", st)
+	}
+}

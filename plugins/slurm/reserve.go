@@ -36,7 +36,7 @@ func (q *Queue) Reserve(ctx context.Context, name string, k plugins.Kept) error 
 			return q.refusal("scontrol create reservation", fmt.Sprintf("%q is no name", word))
 		}
 	}
-	user, err := q.account(ctx)
+	user, err := q.site.account(ctx)
 	if err != nil {
 		return err
 	}
@@ -71,17 +71,17 @@ type account struct {
 }
 
 // account asks who that is, once.
-func (q *Queue) account(ctx context.Context) (string, error) {
-	q.who.mu.Lock()
-	defer q.who.mu.Unlock()
-	if q.who.name == "" {
-		name, err := accountOf(ctx, q.site.Command)
+func (s *site) account(ctx context.Context) (string, error) {
+	s.who.mu.Lock()
+	defer s.who.mu.Unlock()
+	if s.who.name == "" {
+		name, err := accountOf(ctx, s.Command)
 		if err != nil {
 			return "", err
 		}
-		q.who.name = name
+		s.who.name = name
 	}
-	return q.who.name, nil
+	return s.who.name, nil
 }
 
 // control runs scontrol with times in UTC, and tells also what it says of its

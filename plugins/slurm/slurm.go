@@ -51,6 +51,7 @@ func New(opts Options) *Backend {
 type site struct {
 	*remote.Site
 	extra []string // options of sbatch that the URL gives
+	who   account
 
 	mu       sync.Mutex
 	acctDown time.Time // accounting did not answer: not asked again before
@@ -120,7 +121,6 @@ type Queue struct {
 	barred atomic.Pointer[map[string]bool] // partitions that let none of the account's jobs in; nil: not known
 	parts  parts
 	more   details
-	who    account
 }
 
 // set is what a cluster's configuration says of how jobs ask.

@@ -181,16 +181,22 @@ func (s *site) askable() (bool, error) {
 	return !off, nil
 }
 
-// sacct asks accounting. A cluster without accounting gives no rows and no
-// error; one whose accounting does not answer is not asked for a while.
+// sacct asks accounting for the account's own jobs: by a number it tells of another
+// user's, too, who may have given his the name of ours. A cluster without accounting
+// gives no rows and no error; one whose accounting does not answer is not asked for a
+// while.
 func (s *site) sacct(ctx context.Context, ids []string) (map[string]row, error) {
 	if asked, err := s.askable(); !asked {
+		return nil, err
+	}
+	me, err := s.account(ctx)
+	if err != nil {
 		return nil, err
 	}
 	jobs, asked := map[string]row{}, among(ids)
 	for part := range slices.Chunk(ids, maxAsked) {
 		err := s.rows(ctx, "|", len(sacctFields), func(f []string) error { takeSacct(f, asked, jobs); return nil },
-			"sacct", "--noheader", "--parsable2", "--format="+strings.Join(sacctFields, ","), "--jobs="+strings.Join(part, ","))
+			"sacct", "--noheader", "--parsable2", "--format="+strings.Join(sacctFields, ","), "--user="+me, "--jobs="+strings.Join(part, ","))
 		if err != nil {
 			return jobs, s.noAccounting(ctx, err)
 		}

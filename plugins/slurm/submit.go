@@ -97,7 +97,7 @@ func (s *site) Lookup(ctx context.Context, wanted []string) (map[string]string, 
 	if err := s.rows(ctx, sep, 2, take, "squeue", "--all", "--noheader", "--me", "--states=all", "--format="+columns("Fj")); err != nil {
 		return nil, err
 	}
-	me, err := accountOf(ctx, s.Command) // to root and operators accounting shows what others have under a name, too
+	me, err := s.account(ctx) // to root and operators accounting shows what others have under a name, too
 	if err != nil {
 		return nil, err
 	}
