@@ -123,7 +123,7 @@ func (f *managerUsers) serve(ctx context.Context, d *deps, m served, users *desk
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, ErrorLog: complaints(d), TLSConfig: credential.ServerConfig(own)}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 2)
-	go func() { ended <- serveOn(ctx, srv, l, 0) }()
+	go func() { ended <- serveOn(ctx, srv, l, addressAtOnce) }()
 	go func() { ended <- users.Run(ctx) }()
 	sayErr(d, "users hand in jobs at tree://%s", l.Addr())
 	return func() error {

@@ -47,6 +47,7 @@ type schedulerConfig struct {
 	Metrics      []string              `toml:"metrics"` // subjects that may read /metrics; "*": everybody
 	RequestsPerS float64               `toml:"requests_per_second"`
 	AtOnce       int                   `toml:"requests_at_once"`
+	OfAddress    int                   `toml:"connections_of_address"`
 	Admins       []string              `toml:"admins"`
 	Issuers      []string              `toml:"issuers"`
 	IssuerVOs    map[string][]string   `toml:"issuer_vos"` // for which an issuer speaks

@@ -36,6 +36,8 @@ func (c *schedulerConfig) check(backends []plugins.Backend) error {
 		return faulty("budget", "budget = %g: say a number from 0 to 1e15", c.Budget)
 	case c.AtOnce < 0 || c.AtOnce > 1e6:
 		return faulty("requests_at_once", "requests_at_once = %d: say a number from 0 to 1000000", c.AtOnce)
+	case c.OfAddress < 0 || c.OfAddress > 1e6:
+		return faulty("connections_of_address", "connections_of_address = %d: say a number from 0 to 1000000", c.OfAddress)
 	case !(c.RequestsPerS >= 0 && c.RequestsPerS <= 1e9):
 		return faulty("requests_per_second", "requests_per_second = %g: say a number from 0 to 1e9", c.RequestsPerS)
 	}

@@ -41,6 +41,7 @@ func TestSchedulerSettingsThatCannotBe(t *testing.T) {
 		base + "budget = inf\n":                                         ":3:1: budget = +Inf: say a number",
 		base + "budget = \"much\"\n":                                    ":3:10: ",
 		base + "requests_per_second = nan\n":                            ":3:1: requests_per_second = NaN: say a number",
+		base + "connections_of_address = -1\n":                          ":3:1: connections_of_address = -1: say a number",
 		base + "requests_at_once = -1\n":                                ":3:1: requests_at_once = -1: say a number",
 		base + "requests_per_second = -0.5\n":                           ":3:1: requests_per_second = -0.5: say a number",
 		base + "admins = \"me\"\n":                                      ":3:10: ",
@@ -98,7 +99,7 @@ func TestSchedulerSettingsThatCannotBe(t *testing.T) {
 	}
 	// What can be meant goes on to the database.
 	for _, text := range []string{base, base + cluster + token(hash, "ann") + token(other, "ann"), base + token(strings.ToUpper(hash), "ann"),
-		base + "cycle = \"10ms\"\nbudget = 0.0\nmax_bypass = 0\nrequests_per_second = 0.5\nrequests_at_once = 7\nsure = 0.9\npatience = \"1h\"\nplanner = \"pairwise\"\n"} {
+		base + "cycle = \"10ms\"\nbudget = 0.0\nmax_bypass = 0\nrequests_per_second = 0.5\nrequests_at_once = 7\nconnections_of_address = 9\nsure = 0.9\npatience = \"1h\"\nplanner = \"pairwise\"\n"} {
 		dir := t.TempDir()
 		file := filepath.Join(dir, "scheduler.toml")
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
@@ -134,7 +135,7 @@ func serveAPI(ctx context.Context, d *deps, c schedulerConfig, own func() *tls.C
 	srv := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, WriteTimeout: 2 * time.Minute,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, ErrorLog: complaints(d), TLSConfig: secured}
 	serving(d, "scheduler serve", l.Addr().String(), fmt.Sprintf("grid: scheduler %s on %s", c.Name, l.Addr()))
-	return serveOn(ctx, srv, l, 0)
+	return serveOn(ctx, srv, l, cmp.Or(c.OfAddress, addressAtOnce))
 }
 
 // asUsers opens the back-ends for users, each with one of the credentials that he has delegated,

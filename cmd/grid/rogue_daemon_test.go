@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -229,5 +230,49 @@ func TestCrowdsAtDaemons(t *testing.T) {
 				t.Errorf("%d bytes of words: %.1000s", n, d.words())
 			}
 		})
+	}
+}
+
+// TestOneAddressAtAScheduler: who keeps more connections than one address may have has the oldest of these closed that ask
+// nothing, and is answered; so are others.
+func TestOneAddressAtAScheduler(t *testing.T) {
+	t.Parallel()
+	d := newRogueScheduled(t, nil, nil, "connections_of_address = 20\n")
+	kept, closed := make([]net.Conn, 30), make(chan struct{}, 30)
+	for i := range kept {
+		c, err := net.Dial("tcp", d.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		kept[i] = c
+		if _, err := io.WriteString(c, "GET /v1/ping HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range kept[:10] {
+		go func() {
+			_ = c.SetReadDeadline(time.Now().Add(time.Minute)) // the scheduler keeps idle ones for two
+			if _, err := c.Read(make([]byte, 1)); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+				closed <- struct{}{}
+			}
+		}()
+	}
+	for n := range 10 {
+		select {
+		case <-closed:
+		case <-time.After(20 * time.Second):
+			t.Fatalf("of 30 connections of one address %d were closed, 20 are its", n)
+		}
+	}
+	if subject, _, err := d.ping("secret-a"); err != nil || subject != "alice" {
+		t.Errorf("another address is not answered: %q %v", subject, err)
 	}
 }
