@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/crypto/ssh"
@@ -31,7 +29,14 @@ type shell struct {
 // connection is one to the machine.
 type connection struct {
 	*ssh.Client
+	heard *hearing
 	ended chan struct{} // closed with it
+}
+
+// channel is one of a connection's channels.
+type channel struct {
+	*ssh.Session
+	heard *hearing
 }
 
 // open opens a channel. One that is asked for while the connection ends the library
@@ -65,18 +70,17 @@ func (m *shell) connect(ctx context.Context) (*connection, error) {
 	if m.client != nil {
 		return m.client, nil
 	}
-	dialled, err := m.dial(ctx)
+	client, err := m.dial(ctx)
 	if err != nil {
 		return nil, &DialError{err}
 	}
-	client := &connection{dialled, make(chan struct{})}
 	m.client = client
 	go func() { client.Wait(); close(client.ended) }()
 	go m.watch(client)
 	return client, nil
 }
 
-func (m *shell) dial(ctx context.Context) (*ssh.Client, error) {
+func (m *shell) dial(ctx context.Context) (*connection, error) {
 	ctx, cancel := context.WithTimeout(ctx, m.opts.Dial)
 	defer cancel()
 	conf, closeAgent, err := m.conf.clientConfig(ctx)
@@ -89,32 +93,15 @@ func (m *shell) dial(ctx context.Context) (*ssh.Client, error) {
 		return nil, err
 	}
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
-	heard := &greeting{Conn: conn}
+	heard := &hearing{Conn: conn}
 	heard.left.Store(maxGreeting)
 	c, chans, reqs, err := ssh.NewClientConn(heard, m.conf.address(), conf)
-	heard.left.Store(math.MaxInt64)
+	heard.left.Store(maxGreeting)
 	if !stop() || err != nil {
 		conn.Close()
 		return nil, m.explain(ctx, err)
 	}
-	return ssh.NewClient(c, chans, reqs), nil
-}
-
-// maxGreeting is what a server may say before it lets anybody in, banners included, in bytes.
-const maxGreeting = 1 << 20
-
-// greeting is a connection on which a server may say so much.
-type greeting struct {
-	net.Conn
-	left atomic.Int64
-}
-
-func (g *greeting) Read(p []byte) (int, error) {
-	n, err := g.Conn.Read(p)
-	if g.left.Add(int64(-n)) < 0 {
-		return 0, errTooLong
-	}
-	return n, err
+	return &connection{ssh.NewClient(c, chans, reqs), heard, make(chan struct{})}, nil
 }
 
 // keyHint is what to do where a server takes no key.
@@ -144,6 +131,7 @@ func (m *shell) watch(client *connection) {
 		case <-time.After(keepAlive):
 		}
 		answered := make(chan error, 1)
+		client.heard.useful(keepAliveBytes)
 		go func() {
 			_, _, err := client.SendRequest("keepalive@openssh.com", true, nil)
 			answered <- err
@@ -182,7 +170,7 @@ func (m *shell) Close() error {
 
 // session opens a channel. A connection that turns out dead is made anew once:
 // nothing was sent on it yet.
-func (m *shell) session(ctx context.Context) (*ssh.Session, error) {
+func (m *shell) session(ctx context.Context) (*channel, error) {
 	for try := 0; ; try++ {
 		client, err := m.connect(ctx)
 		if err != nil {
@@ -194,7 +182,8 @@ func (m *shell) session(ctx context.Context) (*ssh.Session, error) {
 		stop()
 		if err == nil {
 			cancel()
-			return s, nil
+			client.heard.useful(channelBytes)
+			return &channel{s, client.heard}, nil
 		}
 		err = cmp.Or(context.Cause(opening), err)
 		cancel()
@@ -212,10 +201,16 @@ func (m *shell) Run(ctx context.Context, argv []string, in io.Reader, out io.Wri
 	}
 	defer s.Close()
 	stderr := &Answer{Max: maxStderr, Quiet: true}
-	s.Stdin, s.Stdout, s.Stderr = in, out, stderr
-	err = m.await(ctx, s, func() error { return s.Run(CommandLine(argv)) })
+	s.Stdout, s.Stderr = &usefulWriter{out, s.heard}, stderr
+	if in != nil {
+		s.Stdin = &usefulReader{in, s.heard}
+	}
+	err = m.await(ctx, s.Session, func() error { return s.Run(CommandLine(argv)) })
 	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
 		return fmt.Errorf("%s: %w", m.conf.address(), err)
+	}
+	if err != nil && s.heard.over.Load() {
+		err = errTooLong
 	}
 	if e, ok := errors.AsType[*ssh.ExitError](err); ok && e.Signal() == "" {
 		return &ExitError{e.ExitStatus(), strings.TrimSpace(stderr.String())}
@@ -255,12 +250,12 @@ func (m *shell) Files(ctx context.Context) (Files, error) {
 	out, err2 := s.StdoutPipe()
 	if err = errors.Join(err1, err2); err == nil {
 		asking, cancel := context.WithTimeoutCause(ctx, m.opts.Command, ErrSlow)
-		err = m.await(asking, s, func() error { return s.RequestSubsystem("sftp") })
+		err = m.await(asking, s.Session, func() error { return s.RequestSubsystem("sftp") })
 		cancel()
 	}
 	if err != nil {
 		s.Close()
 		return nil, &DialError{fmt.Errorf("sftp on %s: %w", m.conf.address(), err)}
 	}
-	return newRemote(ctx, pipe{out, in, s.Close, func() { m.Close() }}, m.opts.Command)
+	return newRemote(ctx, pipe{&usefulReader{out, s.heard}, usefulPipe{in, &usefulWriter{in, s.heard}}, s.Close, func() { m.Close() }}, m.opts.Command)
 }
