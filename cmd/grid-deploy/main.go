@@ -3,6 +3,8 @@ package main
 
 import (
 	"context"
+	"io"
+	"log"
 	"os"
 	"os/signal"
 	"syscall"
@@ -13,6 +15,7 @@ import (
 )
 
 func main() {
+	log.SetOutput(io.Discard) // where Go's HTTP client shows what servers say that nobody asked for, as it is
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	os.Exit(environment.Deploy(ctx, os.Args[1:], registry.Client{}.Blobs, layers.Codec{}, os.Stderr))

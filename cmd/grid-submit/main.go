@@ -2,6 +2,8 @@
 package main
 
 import (
+	"io"
+	"log"
 	"os"
 	"slices"
 
@@ -9,6 +11,7 @@ import (
 )
 
 func main() {
+	log.SetOutput(io.Discard) // where Go's HTTP client shows what servers say that nobody asked for, as it is
 	args := append([]string{"submit"}, os.Args[1:]...)
 	if slices.Equal(os.Args[1:], []string{"--version"}) {
 		args = os.Args[1:] // which is the program's

@@ -3,6 +3,7 @@ package main_test
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"os"
@@ -106,5 +107,31 @@ func TestOwnTokenSaidBack(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// TestAnswersOfNobody: what a server says behind its answer, as if it were one more, is neither taken for an answer nor shown:
+// Go's own client would print it as it is, with the token that it was asked with.
+func TestAnswersOfNobody(t *testing.T) {
+	t.Parallel()
+	v, addr := newPlain(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		text := `{"jobs":[{"key":"` + keyOf(r) + `","id":"1"}]}`
+		fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(text), text)
+		time.Sleep(50 * time.Millisecond)
+		fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nX: %s\r\nContent-Length: 0\r\n\r\n", r.Header.Get("Authorization"))
+		_, _ = io.Copy(io.Discard, c)
+	}))
+	v.env = append(v.env, "BEARER_TOKEN=geheim")
+	v.write("job.jdl", `Executable = "/bin/true";`)
+	for range 2 {
+		h := v.grid(0, "submit", "--via", "grid+http://"+addr, "--wait", "--timeout", "1s", "job.jdl")
+		if text := h.out + h.errs; strings.Contains(text, "geheim") || strings.Contains(text, "Unsolicited") {
+			t.Errorf("%s", text)
+		}
 	}
 }
