@@ -46,6 +46,7 @@ func (b *Broker) rules() Rules {
 		r.Interfaces = reg.Interfaces()
 		r.ReadOnly = reg.ReadOnly
 		r.Speaks = reg.Takes
+		r.Moves = reg.Moves
 		if r.Shown {
 			r.Speaks = func(iface string) bool { _, ok := reg.For(iface); return ok }
 		}

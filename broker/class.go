@@ -36,6 +36,8 @@ func classOf(job *jdl.Job) string {
 			fmt.Fprintf(&b, "%s\x00", f.Source)
 		}
 	}
+	_, sent := job.FileSchemes()
+	b.WriteString(strings.Join(sent, " ") + "\x00")
 	for _, name := range job.InputData {
 		fmt.Fprintf(&b, "%s\x00", name)
 	}

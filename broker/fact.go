@@ -54,6 +54,8 @@ const (
 	NumericRank                // a rank that is a number
 	WellResource               // one of which no alarm is raised
 	WorkingResource            // one that works
+	FilesFrom                  // Name: a scheme of URLs that input files are to come from
+	FilesTo                    // Name: a scheme of URLs that output files are to go to
 	ExpressionHolding          // Name: a clause of Requirements, as it is written
 )
 
@@ -84,6 +86,9 @@ const (
 	EndedTooSoon                         // its last jobs, in less than a tenth of the usual time
 	FirstJobsFailed                      // Amount: how many
 	Mute                                 // it did not answer
+	NoCatalogue                          // it understands no logical names
+	FetchesNone                          // no files from such URLs
+	SendsNone                            // no files to such URLs
 )
 
 // Unit is of an amount.

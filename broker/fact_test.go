@@ -60,6 +60,11 @@ func TestFactTexts(t *testing.T) {
 		"its last jobs ended well in less than a tenth of the usual time": {Kind: broker.EndedTooSoon},
 		"2 of the first jobs failed there":                                {Kind: broker.FirstJobsFailed, Amount: 2},
 		"it did not answer":                                               {Kind: broker.Mute},
+		"input files from srm:":                                           {Kind: broker.FilesFrom, Name: "srm"},
+		"output files to srm:":                                            {Kind: broker.FilesTo, Name: "srm"},
+		"no catalogue for logical names: name the URL of a replica":       {Kind: broker.NoCatalogue},
+		"fetches none from there":                                         {Kind: broker.FetchesNone},
+		"sends none there":                                                {Kind: broker.SendsNone},
 	}
 	seen := map[broker.FactKind]bool{}
 	for want, f := range texts {
@@ -76,7 +81,7 @@ func TestFactTexts(t *testing.T) {
 			}
 		}
 	}
-	for _, last := range [][2]broker.FactKind{{broker.Unspoken, broker.ExpressionHolding}, {broker.Name, broker.Mute}} {
+	for _, last := range [][2]broker.FactKind{{broker.Unspoken, broker.ExpressionHolding}, {broker.Name, broker.SendsNone}} {
 		for k := last[0]; k <= last[1]; k++ {
 			if !seen[k] {
 				t.Errorf("kind %d has no text here", k)

@@ -24,6 +24,9 @@ var phrases = [...]string{
 	EndedTooSoon:    "its last jobs ended well in less than a tenth of the usual time",
 	Mute:            "it did not answer",
 	PinnedDown:      "pinned down",
+	NoCatalogue:     "no catalogue for logical names: name the URL of a replica",
+	FetchesNone:     "fetches none from there",
+	SendsNone:       "sends none there",
 }
 
 // String is the fact for people, without "want" or "have".
@@ -66,7 +69,7 @@ func (f Fact) String() string {
 var forms = map[FactKind]string{
 	SubmitTo: "SubmitTo %s", ServingState: "serving state %s", InQueue: "queue %s", MemberOf: "VO:%s",
 	NotPublished: "%s not published", NonePublished: "no %s published", EndpointHealth: "endpoint health %s", EndpointServing: "endpoint %s",
-	ShownOnly: "%s, shown only",
+	ShownOnly: "%s, shown only", FilesFrom: "input files from %s:", FilesTo: "output files to %s:",
 }
 
 // counted is the text of facts about an amount.

@@ -29,6 +29,7 @@ const (
 	ByQueue        FilterName = "queue"
 	ByQueueLimit   FilterName = "queue limit"
 	ByEnvironment  FilterName = "runtime environment"
+	ByFiles        FilterName = "files"
 	ByDowntime     FilterName = "downtime"
 	ByAge          FilterName = "age"
 	ByRequirements FilterName = "requirements"
@@ -122,6 +123,9 @@ type Rules struct {
 	// Speaks tells whether a back-end serves an interface; nil: any will do.
 	Speaks     func(iface string) bool
 	Interfaces []string // what Speaks accepts, for messages
+	// Moves tells whether what has an interface fetches input files from URLs of a scheme, or (out) sends output files
+	// there; nil: from and to anywhere.
+	Moves func(iface, scheme string, out bool) bool
 	// ReadOnly tells whether a back-end only shows what has an interface; nil:
 	// there are none such.
 	ReadOnly func(iface string) bool
@@ -168,6 +172,7 @@ func filtersBy(r *Rules) []Filter {
 		{Name: ByQueue, Reject: inQueue, Of: ofQueue},                       // the one that the job names
 		{Name: ByQueueLimit, Reject: r.queueLimit, Of: ofNothing},           // not full
 		{Name: ByEnvironment, Reject: r.environments, Of: ofEnvironments},   // software is installed
+		{Name: ByFiles, Reject: movesFiles(r), Of: ofFiles},                 // what it takes from and to other places
 		{Name: ByDowntime, Reject: r.downtime, Of: ofDowntime, Timed: true}, // up while the job runs
 		{Name: ByAge, Reject: r.age, Of: ofNothing, Timed: true},            // the record is believable
 		requirementsFilter(), // the job's expression: dearest, so last

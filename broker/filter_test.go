@@ -101,6 +101,15 @@ func TestFilters(t *testing.T) {
 		{name: "software", res: func(r *glue.Resource) { r.RuntimeEnvironments = []string{"APPS/HEP/ATLAS-22.0", "VEE-Linux"} },
 			job:  func(j *jdl.Job) { j.Demand.RuntimeEnvironments = []string{"vee-linux", "APPS/HEP/ATLAS-23.0"} },
 			want: "runtime environment: want APPS/HEP/ATLAS-23.0, have APPS/HEP/ATLAS-22.0"},
+		{name: "logical names", job: func(j *jdl.Job) { j.InputSandbox = []jdl.InputFile{{Name: "f", Source: "LFN:/atlas/f"}} },
+			rules: func(r *broker.Rules) { r.Moves = func(_, scheme string, _ bool) bool { return scheme != "lfn" } },
+			want:  "files: want input files from lfn:, have no catalogue for logical names: name the URL of a replica"},
+		{name: "files that are not sent", job: func(j *jdl.Job) {
+			j.InputSandbox = []jdl.InputFile{{Name: "f", Source: "https://se.example.org/f"}}
+			j.OutputSandbox = []jdl.OutputFile{{Name: "g", DestURL: "srm://se.example.org/g"}}
+		}, rules: func(r *broker.Rules) {
+			r.Moves = func(iface, _ string, out bool) bool { return iface == glue.InterfaceARCREST && !out }
+		}, want: "files: want output files to srm:, have sends none there"},
 		{name: "downtime now", res: func(r *glue.Resource) {
 			r.Endpoints[0].Downtimes = []glue.Downtime{{Start: start.Add(-time.Hour), End: start.Add(time.Hour), Info: "new disks"}}
 		}, want: "downtime: want no downtime while the job runs, have down from 2026-11-21 05:00Z to 2026-11-21 07:00Z: new disks"},

@@ -139,4 +139,9 @@ func ofEnvironments(job *jdl.Job) (string, bool) {
 	return strings.Join(d.RuntimeEnvironments, "\x00"), len(d.RuntimeEnvironments) == 0
 }
 
+func ofFiles(job *jdl.Job) (string, bool) {
+	in, out := job.FileSchemes()
+	return strings.Join(in, " ") + "\x00" + strings.Join(out, " "), len(in)+len(out) == 0
+}
+
 func ofQueue(job *jdl.Job) (string, bool) { return job.Demand.Queue, job.Demand.Queue == "" }

@@ -44,10 +44,36 @@ func isScheme(s string) bool {
 	return s != ""
 }
 
+// IsLogical reports whether a scheme, in lower case, is that of logical names, which only a catalogue understands.
+func IsLogical(scheme string) bool { return slices.Contains(catalogueSchemes, scheme) }
+
+// FileSchemes lists the schemes, in lower case and sorted, of the URLs that the site is to fetch input files from and to send
+// output files to.
+func (j *Job) FileSchemes() (in, out []string) {
+	for _, f := range j.InputSandbox {
+		if f.IsURL() {
+			in = append(in, schemeOf(f.Source))
+		}
+	}
+	for _, f := range j.OutputSandbox {
+		if f.DestURL != "" {
+			out = append(out, schemeOf(f.DestURL))
+		}
+	}
+	slices.Sort(in)
+	slices.Sort(out)
+	return slices.Compact(in), slices.Compact(out)
+}
+
+func schemeOf(url string) string {
+	scheme, _, _ := strings.Cut(url, ":")
+	return classad.Fold(scheme)
+}
+
 // LogicalLoss names the input files that are known by logical names alone, which no computing element looks up any more.
 func (j *Job) LogicalLoss() (out []*classad.Diagnostic) {
 	for _, f := range j.InputSandbox {
-		if scheme, _, named := strings.Cut(f.Source, ":"); named && slices.Contains(catalogueSchemes, classad.Fold(scheme)) {
+		if f.IsURL() && IsLogical(schemeOf(f.Source)) {
 			out = append(out, j.Loss("InputSandbox", "name the URL of a replica, root:// or https://", "a computing element does not look up the logical name %s", f.Source))
 		}
 	}

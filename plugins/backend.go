@@ -28,6 +28,9 @@ type Backend struct {
 	Queues bool
 	// Begins: what it submits waits for the begin of its Booking. At others jobs begin when they can.
 	Begins bool
+	// Moves tells whether its endpoints fetch input files from URLs of a scheme, in lower case, or (out) send output files
+	// there. Nil: what their sites are able to, which nobody knows before.
+	Moves func(scheme string, out bool) bool
 	// Foreign are those of its Interfaces that other sources than its own may
 	// name, each with the schemes of the URLs that may be named so. What runs
 	// commands or touches files on the user's side is never among them.

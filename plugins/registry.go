@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"gridbroker/jdl"
 )
 
 // Registry finds the back-end for an endpoint.
@@ -14,18 +16,20 @@ type Registry struct {
 	by       map[string]Submitter
 	byScheme map[string]Opened
 	readOnly map[string]bool // interfaces
+	moves    map[string]func(scheme string, out bool) bool
 }
 
 // NewRegistry lists back-ends. Two for one interface or scheme is a
 // programming error and is returned as one.
 func NewRegistry(bs ...Opened) (*Registry, error) {
-	r := &Registry{all: bs, by: map[string]Submitter{}, byScheme: map[string]Opened{}, readOnly: map[string]bool{}}
+	r := &Registry{all: bs, by: map[string]Submitter{}, byScheme: map[string]Opened{}, readOnly: map[string]bool{},
+		moves: map[string]func(string, bool) bool{}}
 	for _, b := range bs {
 		for _, name := range b.Interfaces {
 			if _, dup := r.by[name]; dup {
 				return nil, fmt.Errorf("two back-ends for interface %s", name)
 			}
-			r.by[name], r.readOnly[name] = b.Submitter, b.ReadOnly
+			r.by[name], r.readOnly[name], r.moves[name] = b.Submitter, b.ReadOnly, b.Moves
 		}
 		for _, scheme := range b.Schemes {
 			if _, dup := r.byScheme[scheme]; dup {
@@ -55,6 +59,16 @@ func (r *Registry) Takes(iface string) bool {
 // ReadOnly tells whether a back-end shows what has an interface, and sends no
 // jobs there.
 func (r *Registry) ReadOnly(iface string) bool { return r.readOnly[iface] }
+
+// Moves tells whether what has an interface may fetch input files from URLs of a scheme, or (out) send output files there.
+// Logical names are looked up by none.
+func (r *Registry) Moves(iface, scheme string, out bool) bool {
+	if jdl.IsLogical(scheme) {
+		return false
+	}
+	moves := r.moves[iface]
+	return moves == nil || moves(scheme, out)
+}
 
 // ForURL returns the back-end whose scheme a URL has.
 func (r *Registry) ForURL(rawURL string) (Opened, bool) {

@@ -53,7 +53,7 @@ func Backends() []plugins.Backend {
 		{
 			Name: "local", Schemes: []string{"local"}, URLs: []string{"local:"},
 			Interfaces: []string{glue.InterfaceLocal}, Queues: true, Table: "local",
-			Open: local.Open, Helpers: local.Helpers(),
+			Moves: local.Moves, Open: local.Open, Helpers: local.Helpers(),
 		},
 	}
 }

@@ -73,6 +73,9 @@ func newSpec(req plugins.Request, s *site) spec {
 	return sp
 }
 
+// Moves is that of this machine's sites: they bring no files from anywhere, and send none.
+func Moves(string, bool) bool { return false }
+
 // unsupported says why the job cannot run here, "" if it can. No resource's
 // published data tells these.
 func unsupported(job *jdl.Job, s *site) string {
