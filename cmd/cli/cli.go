@@ -154,6 +154,9 @@ func wantedValue(err error) error {
 
 // unknownFlag refuses a flag, and says which it may have been meant for.
 func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
+	if words := cmd.Flags().Args(); !cmd.HasParent() && len(words) > 0 {
+		return knownVerb(cmd, words) // the flag is that of a verb that there is not
+	}
 	name, dashes := unknown.GetSpecifiedName(), "--"
 	if unknown.GetSpecifiedShortnames() != "" {
 		dashes = "-"

@@ -1,9 +1,19 @@
 package cli
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // elsewhere is the verb for what other programs call by this name; "": none.
 func elsewhere(word string) string {
+	suite := false
+	for _, prefix := range []string{"glite-wms-job-", "glite-wms-", "glite-job-", "edg-job-", "dirac-wms-job-", "dirac-wms-", "dirac-"} {
+		if rest, is := strings.CutPrefix(word, prefix); is {
+			word, suite = rest, true
+			break
+		}
+	}
 	for _, verb := range []struct {
 		here  string
 		there []string
@@ -16,10 +26,10 @@ func elsewhere(word string) string {
 		{"status", []string{"stat", "arcstat"}},
 		{"list", []string{"ls", "ps", "q", "queue", "jobs", "squeue", "qstat", "condor_q"}},
 		{"show", []string{"describe", "info"}},
-		{"log", []string{"history", "logging-info"}},
+		{"log", []string{"history", "logging-info", "logging"}},
 		{"cat", []string{"peek", "logs", "tail", "head", "less", "arccat", "perusal"}},
 		{"watch", []string{"wait", "condor_wait"}},
-		{"output", []string{"get", "download", "fetch", "results", "arcget"}},
+		{"output", []string{"get", "download", "fetch", "results", "get-output", "arcget"}},
 		{"cancel", []string{"kill", "stop", "abort", "rm", "qdel", "scancel", "condor_rm", "arckill"}},
 		{"hold", []string{"pause", "suspend", "qhold", "condor_hold"}},
 		{"release", []string{"unhold", "continue", "qrls", "condor_release"}},
@@ -36,7 +46,7 @@ func elsewhere(word string) string {
 		{"jdl check", []string{"check", "lint", "validate"}},
 		{"--version", []string{"version"}},
 	} {
-		if slices.Contains(verb.there, word) {
+		if slices.Contains(verb.there, word) || suite && verb.here == word {
 			return verb.here
 		}
 	}
@@ -51,7 +61,10 @@ func flagElsewhere(verb, flag string) string {
 		flags []string
 		hint  string
 	}{
-		{[]string{"submit", "match"}, []string{"a", "d"}, "a credential is delegated where a resource wants one, without a flag"},
+		{[]string{"submit", "match"}, []string{"a"}, "a credential is delegated where a resource wants one, without a flag"},
+		{[]string{"submit", "match"}, []string{"d"}, "a credential is delegated where a resource wants one, without a flag; -v and -vv tell more"},
+		{nil, []string{"d", "debug"}, "-v and -vv tell more"},
+		{[]string{"submit", "match"}, []string{"e"}, "a description is a file, or comes on standard input by -: grid " + verb + " -"},
 		{[]string{"submit", "match"}, []string{"r"}, "name the resource by --site"},
 		{[]string{"submit", "match"}, []string{"c", "C", "cluster", "computing-element"}, "name a resource by --site, or where to look by --info"},
 		{[]string{"submit"}, []string{"o", "joblist"}, "the ids are printed: send them to a file by > FILE"},

@@ -18,6 +18,17 @@ func TestHabitsFromElsewhere(t *testing.T) {
 	}
 	for line, want := range map[string]string{
 		"submit -a j.jdl":          "grid submit: unknown flag: -a; a credential is delegated where a resource wants one",
+		"submit -d DEBUG j.jdl":    "unknown flag: -d; a credential is delegated where a resource wants one, without a flag; -v and -vv tell more",
+		"submit -e &(a=b)":         "unknown flag: -e; a description is a file, or comes on standard input by -: grid submit -",
+		"status -d DEBUG":          "unknown flag: -d; -v and -vv tell more",
+		"get --all":                `unknown command "get"; it is grid output here`,
+		"kill -a":                  `unknown command "kill"; it is grid cancel here`,
+		"sumbit --wait j.jdl":      `unknown command "sumbit"; did you mean submit?`,
+		"glite-wms-job-submit -a":  `unknown command "glite-wms-job-submit"; it is grid submit here`,
+		"glite-wms-job-list-match": `it is grid match here`,
+		"dirac-wms-job-get-output": `it is grid output here`,
+		"dirac-wms-job-kill 12":    `it is grid cancel here`,
+		"--wiat":                   "grid: unknown flag: --wiat",
 		"submit -o ids.txt j.jdl":  "unknown flag: -o; the ids are printed",
 		"submit -c ce.x.org j.jdl": "unknown flag: -c; name a resource by --site",
 		"match --queue long j.jdl": "unknown flag: --queue; the queue is Queue in the description",

@@ -148,9 +148,23 @@ func namedJobs(ctx context.Context, d *deps, store jobs.Store, args []string, se
 	}
 	rs, err := store.Find(ctx, ids)
 	if err = sel.sayUnfound(d, len(rs), err); err != nil {
-		return nil, usageID(err)
+		return nil, usageID(byTheirName(ctx, store, ids, err))
 	}
 	return filter(jobs.Outcomes(rs), sel, d.env.Now())
+}
+
+// byTheirName adds to an error about ids how jobs are chosen that one of them is the name of.
+func byTheirName(ctx context.Context, store jobs.Store, ids []string, err error) error {
+	if _, unfound := errors.AsType[*jobs.IDError](err); !unfound {
+		return err
+	}
+	rs, _ := store.Select(ctx, jobs.Query{}) // what cannot be read is no name
+	for _, r := range rs {
+		if slices.Contains(ids, r.Name) {
+			return fmt.Errorf("%w (jobs of that name are chosen by --name)", err)
+		}
+	}
+	return err
 }
 
 // unfoundIDs is, in a document about jobs, what was said of ids that name no job, or several, beside others that do.

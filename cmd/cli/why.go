@@ -91,6 +91,9 @@ func reasons(d *deps, s *session, o *jobs.Outcome, told bool) []string {
 		if last.ExitCode != nil && last.State == plugins.Done {
 			how = fmt.Sprintf("its exit code was %d", *last.ExitCode)
 		}
+		if last.State == plugins.Submitting {
+			how = "the request never arrived"
+		}
 		add("It was tried %s before; the last time at %s, where %s.", often(n), firstOf(last.At, last.Resource), strings.Replace(how, "ended", "it ended", 1))
 	}
 	switch {

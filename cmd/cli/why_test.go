@@ -1,11 +1,14 @@
 package cli_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"gridbroker/glue"
 	"gridbroker/plugins"
 )
 
@@ -48,5 +51,34 @@ func TestWhyTellsWhatHelps(t *testing.T) {
 		if strings.Contains(text, c.not) {
 			t.Errorf("%s: %q is said\n%s", what, c.not, out)
 		}
+	}
+}
+
+// silent never answers a request, and none arrives there.
+type silent struct{ liar }
+
+func (*silent) Find(context.Context, glue.Endpoint, []string) (map[string]plugins.Handle, error) {
+	return nil, nil
+}
+
+func (*silent) SettleTime() time.Duration { return time.Nanosecond }
+
+// TestWhyTellsOfLostRequests: what became of a request that never arrived is said as that, and what to do.
+func TestWhyTellsOfLostRequests(t *testing.T) {
+	t.Parallel()
+	dir, s := t.TempDir(), &silent{liar{no: &plugins.Error{Kind: plugins.Uncertain, Op: "submit", Said: "no answer"}}}
+	if err := os.WriteFile(filepath.Join(dir, "j.jdl"), []byte(`Executable = "/bin/true"; WallTime = 600;`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	backends := liars(&s.liar)
+	backends[0].Open = func(plugins.Config) (plugins.Submitter, error) { return s, nil }
+	if code, out, errs := oneShotWith(t, dir, backends, "submit", "--info", "liar:den", "j.jdl"); code != 6 {
+		t.Fatalf("submit ends with %d\n%s%s", code, out, errs)
+	}
+	oneShotWith(t, dir, backends, "status", "--all")
+	_, out, errs := oneShotWith(t, dir, backends, "why", "--all")
+	text := strings.Join(strings.Fields(out), " ")
+	if !strings.Contains(text, "where the request never arrived") || !strings.Contains(text, "Send it: grid resubmit") {
+		t.Errorf("why says\n%s%s", out, errs)
 	}
 }
