@@ -88,10 +88,14 @@ func (r Rules) fresh(m Message) error {
 	if r.Window <= 0 || m.Time.IsZero() {
 		return nil
 	}
-	if off := r.Now().Sub(m.Time); off > r.Window || off < -r.Window {
-		return &SecurityError{CodeStale, fmt.Sprintf("its time is %s off, %s are allowed", off.Round(time.Second), r.Window)}
+	off, way := r.Now().Sub(m.Time), "behind"
+	if off.Abs() <= r.Window {
+		return nil
 	}
-	return nil
+	if off < 0 {
+		way = "ahead of"
+	}
+	return &SecurityError{CodeStale, fmt.Sprintf("the clock of who sent it is %s %s that of who refuses it, %s are allowed", off.Abs().Round(time.Second), way, r.Window)}
 }
 
 // FormatError is a body or data that cannot be read.

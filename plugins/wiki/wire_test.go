@@ -120,10 +120,14 @@ func TestReplay(t *testing.T) {
 	if got := s.Answer(ctx, nil, body); !bytes.Contains(got, []byte("SC=-350")) {
 		t.Errorf("a replayed start: %s", got)
 	}
-	stale := NewKey(42).Sign(time.Now().Add(-time.Hour), "root", "CMD=GETJOBS ARG=0:ALL")
-	if got := s.Answer(ctx, nil, stale); !bytes.Contains(got, []byte("SC=-350")) {
-		t.Errorf("an old message: %s", got)
+	for off, said := range map[time.Duration]string{-time.Hour: "is 1h0m0s behind", 10 * time.Minute: "is 10m0s ahead of"} {
+		s.Now = func() time.Time { return time.Unix(1_800_000_000, 0) }
+		stale := NewKey(42).Sign(s.Now().Add(off), "root", "CMD=GETJOBS ARG=0:ALL")
+		if got := s.Answer(ctx, nil, stale); !bytes.Contains(got, []byte("SC=-350")) || !bytes.Contains(got, []byte("the clock of who sent it "+said+" that of who refuses it")) {
+			t.Errorf("a message of a clock that is %v off: %s", off, got)
+		}
 	}
+	s.Now = time.Now
 	other := NewKey(43).Sign(time.Now(), "root", "CMD=GETJOBS ARG=0:ALL")
 	if got := s.Answer(ctx, nil, other); !bytes.Contains(got, []byte("SC=-422")) {
 		t.Errorf("another key: %s", got)
