@@ -277,7 +277,7 @@ func (a *Agent) look(ctx context.Context) (batch.State, error) {
 		return state, err
 	}
 	a.Meter.looks.WithLabelValues("ok").Inc()
-	l := load(state)
+	l := localLoad(state, begunNow(bookedNow(a), state, a.Now()))
 	a.Meter.waiting.Set(float64(l.Waiting))
 	a.Meter.running.Set(float64(l.Running))
 	a.keep(state)

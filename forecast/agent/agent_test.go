@@ -356,7 +356,7 @@ func TestHandler(t *testing.T) {
 	}
 }
 
-// Guests are no local jobs: what an owner's function is told of those that wait and run are his own.
+// Guests are no local jobs: what an owner's function, and a monitor, is told of those that wait and run are his own.
 func TestLoadIsWithoutGuests(t *testing.T) {
 	b := newBench(t)
 	a := b.agent()
@@ -388,5 +388,8 @@ func TestLoadIsWithoutGuests(t *testing.T) {
 	step()
 	if l := b.c.load; l == nil || l.Waiting != 1 || l.Running != 1 || l.Busy != 6 {
 		t.Errorf("told %+v, want 1 waiting, 1 running, 6 processors in use", l)
+	}
+	if waiting, running := shown(t, a, "grid_agent_local_waiting"), shown(t, a, "grid_agent_local_running"); waiting != 1 || running != 1 {
+		t.Errorf("a monitor is told of %v waiting, %v running", waiting, running)
 	}
 }
