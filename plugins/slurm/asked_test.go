@@ -15,7 +15,7 @@ import (
 // is not told of jobs and partitions that his groups keep him off.
 const tape = `#!/bin/sh
 case "${0##*/} $*" in
-*"show config"*|*"show licenses"*|*"show job"*|*"show qos"*|*--all*) ;;
+*"show config"*|*"show licenses"*|*"show job"*|*"show qos"*|*"show assoc where cluster"*|*--all*) ;;
 *) exit 0 ;;
 esac
 case "${0##*/} $*" in
@@ -29,6 +29,7 @@ case "${0##*/} $*" in
 *%%i*%%j*) cat "%[1]s/names" ;;
 *"show config"*) cat "%[1]s/config" ;;
 *"show qos"*) cat "%[1]s/qos" ;;
+*"show assoc"*) cat "%[1]s/assoc" ;;
 *"show job"*) for id; do :; done; grep "JobId=$id " "%[1]s/job" ;;
 *) exit 1 ;;
 esac
@@ -44,6 +45,9 @@ func taped(t *testing.T, dir string) batch.State {
 	l := newLab(t)
 	for _, name := range []string{"squeue", "scontrol", "sacctmgr"} {
 		l.write(name, fmt.Sprintf(tape, at))
+		if err := os.Chmod(filepath.Join(l.dir, name), 0o700); err != nil { // sacctmgr is not among the stand-ins
+			t.Fatal(err)
+		}
 	}
 	text, err := os.ReadFile(filepath.Join(at, "now"))
 	var now int64

@@ -2,79 +2,178 @@ package slurm
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"strings"
 
 	"gridbroker/batch"
 )
 
-// caps are how much the jobs of a QOS may have at once, by its name and by what is limited, in the words
-// of turns: "qos cpus", "qos and user jobs".
-type caps map[string]map[string]int
+// caps are how much the jobs of a QOS or an association may have at once.
+type caps struct {
+	qos   map[string]allowance // by name
+	first map[string]bool      // QOS that go before those of partitions (OverPartQOS)
+	// Of accounts, and of a user in an account, in all partitions or in one, by userIn.
+	accounts, users map[string]allowance
+	parents         map[string]string // of accounts
+}
+
+// allowance is how much there is of what is limited, in the words of turns: "qos cpus", "qos and user jobs".
+type allowance map[string]int
+
+// mostParents bounds how many accounts lie above each other.
+const mostParents = 32
 
 // capScopes are whose jobs are counted, with the names that sacctmgr has for their limits.
 var capScopes = [...]struct{ scope, tres, jobs string }{{"qos", "GrpTRES", "GrpJobs"}, {"qos and user", "MaxTRESPU", "MaxJobsPU"}, {"qos and account", "MaxTRESPA", "MaxJobsPA"}}
 
-// capsOf asks accounting for the limits of QOS, where Slurm keeps to them (slurm.conf(5), AccountingStorageEnforce);
+// associationFields are asked for of associations.
+const associationFields = "Account,User,Partition,ParentName,GrpTRES,GrpJobs,MaxJobs"
+
+// capsOf asks accounting for the limits of QOS and associations, where Slurm keeps to them (slurm.conf(5), AccountingStorageEnforce);
 // nil: it does not, or accounting tells none.
-func capsOf(ctx context.Context, ask func(context.Context, ...string) (string, error), c settings) caps {
+func capsOf(ctx context.Context, ask func(context.Context, ...string) (string, error), c settings) *caps {
 	if !slices.ContainsFunc(list(c["AccountingStorageEnforce"]), func(word string) bool { return word == "limits" || word == "safe" || word == "all" }) {
 		return nil
 	}
+	all := &caps{map[string]allowance{}, map[string]bool{}, map[string]allowance{}, map[string]allowance{}, map[string]string{}}
 	format := "Name"
 	for _, s := range capScopes {
 		format += "," + s.tres + "," + s.jobs
 	}
-	text, err := ask(ctx, "sacctmgr", "--noheader", "--parsable2", "show", "qos", "format="+format)
-	if err != nil {
-		return nil
+	if text, err := ask(ctx, "sacctmgr", "--noheader", "--parsable2", "show", "qos", "format="+format+",Flags"); err == nil {
+		all.readQOS(text)
 	}
-	all := caps{}
-	for _, f := range rows(text, "|", 1+2*len(capScopes)) {
-		of := map[string]int{}
-		for i, s := range capScopes {
-			maps.Copy(of, capped(s.scope, f[1+2*i]))
-			if f[2+2*i] != "" {
-				of[s.scope+" jobs"] = atoi(f[2+2*i])
-			}
-		}
-		if len(of) > 0 {
-			all[f[0]] = of
-		}
+	if text, err := ask(ctx, "sacctmgr", "--noheader", "--parsable2", "show", "assoc", "where", "cluster="+c["ClusterName"], "format="+associationFields); err == nil {
+		all.readAssociations(text)
 	}
 	return all
 }
 
-// capped reads a list of TRES: "cpu=12,gres/gpu=2,mem=100G,node=4".
-func capped(scope, tres string) map[string]int {
-	of := map[string]int{}
+// readQOS takes in what sacctmgr says of QOS.
+func (c *caps) readQOS(text string) {
+	for _, f := range rows(text, "|", 2+2*len(capScopes)) {
+		of := allowance{}
+		for i, s := range capScopes {
+			of.tres(s.scope, f[1+2*i])
+			of.jobs(s.scope, f[2+2*i])
+		}
+		if len(of) > 0 {
+			c.qos[f[0]] = of
+		}
+		if slices.Contains(list(f[len(f)-1]), "OverPartQOS") {
+			c.first[f[0]] = true
+		}
+	}
+}
+
+// readAssociations takes in what sacctmgr says of associations. The greatest number of jobs at once is that of each
+// user; those of accounts are told with their users, who have inherited them.
+func (c *caps) readAssociations(text string) {
+	for _, f := range rows(text, "|", 7) {
+		of := allowance{}
+		if f[1] == "" {
+			c.parents[f[0]] = f[3]
+			of.tres("account", f[4])
+			of.jobs("account", f[5])
+			c.accounts[f[0]] = of
+			continue
+		}
+		of.tres("account and user", f[4])
+		of.jobs("account and user", f[5])
+		of.jobs("account and user", f[6])
+		c.users[userIn(f[0], f[1], f[2])] = of
+	}
+}
+
+// userIn is what is counted in the association of a user with an account, in one partition or, where that is "", in all.
+func userIn(account, user, partition string) string {
+	return strings.TrimSuffix(account+" "+user+" "+partition, " ")
+}
+
+// tres reads a list of TRES: "cpu=12,gres/gpu=2,mem=100G,node=4".
+func (a allowance) tres(scope, tres string) {
 	for pair := range strings.SplitSeq(tres, ",") {
 		switch name, value, _ := strings.Cut(pair, "="); name {
 		case "cpu":
-			of[scope+" cpus"] = atoi(value)
+			a[scope+" cpus"] = atoi(value)
 		case "node":
-			of[scope+" nodes"] = atoi(value)
+			a[scope+" nodes"] = atoi(value)
 		case "gres/gpu":
-			of[scope+" gpus"] = atoi(value)
+			a[scope+" gpus"] = atoi(value)
 		case "mem":
 			if mb, _, ok := megabytes(value); ok {
-				of[scope+" memory"] = int(mb)
+				a[scope+" memory"] = int(mb)
 			}
 		}
 	}
-	return of
 }
 
-// under is what a job takes of all that its QOS limits, and what each may be in all.
-func (c caps) under(j *batch.Job, wants map[string]int) map[string]int {
-	most := map[string]int{}
-	for kind, n := range c[j.QOS] {
-		for what := range wants {
-			if rest, ok := strings.CutPrefix(what, kind+" "); ok && (rest == j.QOS || rest == j.QOS+" "+j.User || rest == j.QOS+" "+j.Account) {
-				most[what] = n
+// jobs reads a number of jobs; of two the lesser counts.
+func (a allowance) jobs(scope, n string) {
+	if n == "" {
+		return
+	}
+	most := atoi(n)
+	if before, ok := a[scope+" jobs"]; ok {
+		most = min(most, before)
+	}
+	a[scope+" jobs"] = most
+}
+
+// claim is what a job has, or would have, of what is limited.
+type claim struct {
+	what         string // the limit: "qos cpus big"
+	amount, most int
+	binds        bool // it keeps the job from starting; one that runs counts where it does not, too
+}
+
+// claims are those of a job, in a partition of that QOS ("": of none). Of the limits of one kind that of the partition's QOS binds, else that of
+// the job's, else those of its associations (Slurm's resource limits, "hierarchical").
+func (c *caps) claims(j *batch.Job, partition string) (all []claim) {
+	if c == nil {
+		return nil
+	}
+	amounts, bound := amountsOf(j), map[string]bool{}
+	take := func(of allowance, scope, holder string) {
+		for _, a := range amounts {
+			kind := scope + " " + a.kind
+			if most, ok := of[kind]; ok && a.amount > 0 {
+				all = append(all, claim{kind + " " + holder, a.amount, most, !bound[kind] && !bound[hiddenBy[kind]]})
 			}
 		}
 	}
-	return most
+	for _, name := range c.inOrder(j.QOS, partition) {
+		of := c.qos[name]
+		take(of, "qos", name)
+		take(of, "qos and user", name+" "+j.User)
+		take(of, "qos and account", name+" "+j.Account)
+		for kind := range of {
+			bound[kind] = true
+		}
+	}
+	who := userIn(j.Account, j.User, j.Queue)
+	if c.users[who] == nil {
+		who = userIn(j.Account, j.User, "")
+	}
+	take(c.users[who], "account and user", who)
+	for account, n := j.Account, 0; account != "" && n < mostParents; account, n = c.parents[account], n+1 {
+		take(c.accounts[account], "account", account)
+	}
+	return all
+}
+
+// hiddenBy are the limits of QOS where which are set those of associations do not bind.
+var hiddenBy = map[string]string{"account and user jobs": "qos and user jobs", "account jobs": "qos jobs", "account cpus": "qos cpus", "account nodes": "qos nodes",
+	"account gpus": "qos gpus", "account memory": "qos memory", "account and user cpus": "qos cpus", "account and user nodes": "qos nodes",
+	"account and user gpus": "qos gpus", "account and user memory": "qos memory"}
+
+// inOrder are the QOS whose limits a job has, the first before the second.
+func (c *caps) inOrder(own, partition string) []string {
+	switch {
+	case partition == "" || partition == own:
+		return []string{own}
+	case c.first[own]:
+		return []string{own, partition}
+	}
+	return []string{partition, own}
 }

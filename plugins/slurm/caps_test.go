@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"gridbroker/batch"
 )
 
 // TestCaps: what a QOS lets have (12 processors in all, two jobs of a user) is shared by those that run and those that wait, and who wants
@@ -33,16 +35,24 @@ func TestCaps(t *testing.T) {
 // have never starts; limits that Slurm does not keep to are not asked for, and those that are enough for all jobs there are not looked at.
 func TestCapsLeft(t *testing.T) {
 	ask := func(_ context.Context, argv ...string) (string, error) {
-		if got := strings.Join(argv, " "); got != "sacctmgr --noheader --parsable2 show qos format=Name,GrpTRES,GrpJobs,MaxTRESPU,MaxJobsPU,MaxTRESPA,MaxJobsPA" {
+		switch got := strings.Join(argv, " "); got {
+		case "sacctmgr --noheader --parsable2 show qos format=Name,GrpTRES,GrpJobs,MaxTRESPU,MaxJobsPU,MaxTRESPA,MaxJobsPA,Flags":
+			return "normal|||||||\nq|cpu=12,mem=4G,gres/gpu=2,node=9|||2|cpu=30|5|DenyOnLimit,OverPartQOS\n", nil
+		case "sacctmgr --noheader --parsable2 show assoc where cluster=c format=Account,User,Partition,ParentName,GrpTRES,GrpJobs,MaxJobs":
+			return "root||||cpu=200||\nphys|||root|cpu=100|9|4\nphys|u||||3|4\nphys|u|p|||7|\n", nil
+		default:
 			t.Error(got)
+			return "", nil
 		}
-		return "normal||||||\nq|cpu=12,mem=4G,gres/gpu=2,node=9|||2|cpu=30|5\n", nil
 	}
 	if off := capsOf(t.Context(), ask, settings{"AccountingStorageEnforce": "associations"}); off != nil {
 		t.Error(off)
 	}
-	on := capsOf(t.Context(), ask, settings{"AccountingStorageEnforce": "associations,limits,qos"})
-	if got := fmt.Sprint(on); got != "map[q:map[qos and account cpus:30 qos and account jobs:5 qos and user jobs:2 qos cpus:12 qos gpus:2 qos memory:4096 qos nodes:9]]" {
+	on := capsOf(t.Context(), ask, settings{"AccountingStorageEnforce": "associations,limits,qos", "ClusterName": "c"})
+	if got := fmt.Sprint(on.qos, on.first); got != "map[q:map[qos and account cpus:30 qos and account jobs:5 qos and user jobs:2 qos cpus:12 qos gpus:2 qos memory:4096 qos nodes:9]] map[q:true]" {
+		t.Error(got)
+	}
+	if got := fmt.Sprint(on.accounts, on.users, on.parents); got != "map[phys:map[account cpus:100 account jobs:9] root:map[account cpus:200]] map[phys u:map[account and user jobs:3] phys u p:map[account and user jobs:7]] map[phys:root root:]" {
 		t.Error(got)
 	}
 	row := func(id, user, cpus, state string) *entry {
@@ -57,5 +67,49 @@ func TestCapsLeft(t *testing.T) {
 		if takes := fmt.Sprint(got.Jobs[i].Takes); takes != want {
 			t.Errorf("job %d: %s", i, takes)
 		}
+	}
+}
+
+// TestClaims: jobs have the limits of the QOS of their partition, and of accounts above their own. The rows are what a 22.05 said where partition pq has a QOS of six
+// processors and one job of a user, all accounts together 24 processors, account phys 7 jobs, QOS normal 8 jobs of a user (so that 42
+// runs beside 41, whose user may have one of its account), and QOS high 20 processors (so that 47 runs). The starts are those that came.
+func TestClaims(t *testing.T) {
+	s := taped(t, "testdata/claims")
+	if got := fmt.Sprint(s.Caps); got != "[{account cpus dept 24 true []} {account jobs phys 7 false []} {qos and user jobs pqos ann 1 false []} {qos and user jobs pqos root 1 false []} {qos cpus pqos 6 true []}]" {
+		t.Error(got)
+	}
+	runs := map[string]int{"31": 20, "32": 20, "33": 10, "34": 25, "35": 15, "36": 15, "37": 34, "38": 30, "39": 16, "40": 40, "41": 12, "42": 12, "43": 22, "44": 22, "45": 10, "46": 14, "47": 14}
+	for i := range s.Jobs {
+		s.Jobs[i].Requested = time.Duration(runs[s.Jobs[i].ID]) * time.Second
+	}
+	_, starts := foretold(t, s)
+	for id, came := range map[string]int{"32": 17, "33": 38, "35": 22, "36": 38, "46": 12} {
+		if off := starts[id] - came; off < -2 || off > 2 {
+			t.Errorf("%s started after %d s, foretold %d", id, came, starts[id])
+		}
+	}
+}
+
+// TestClaimsOfOnePartition: of limits of one kind the first binds: of the QOS of the partition, or that of the job where it says so, then of the association, which may be
+// of one partition. What does not bind a job counts it when it runs.
+func TestClaimsOfOnePartition(t *testing.T) {
+	c := &caps{qos: map[string]allowance{"own": {"qos jobs": 5, "qos and user cpus": 8}, "part": {"qos jobs": 3}}, first: map[string]bool{},
+		accounts: map[string]allowance{"a": {"account jobs": 4, "account nodes": 2}, "b": {"account gpus": 1, "account nodes": 9}},
+		users:    map[string]allowance{"a u": {"account and user jobs": 1}, "a u p": {"account and user jobs": 2}}, parents: map[string]string{"a": "b", "b": "a"}}
+	told := func(j batch.Job, partition string) (all []string) {
+		for _, l := range c.claims(&j, partition)[:8] {
+			all = append(all, fmt.Sprint(l.what, " ", l.amount, "/", l.most, " ", l.binds))
+		}
+		return all
+	}
+	j := batch.Job{User: "u", Account: "a", QOS: "own", Queue: "p", Procs: 4, Nodes: 2, GPUs: 1}
+	want := "[qos jobs part 1/3 true qos jobs own 1/5 false qos and user cpus own u 4/8 true account and user jobs a u p 1/2 true account jobs a 1/4 false account nodes a 2/2 true account nodes b 2/9 true account gpus b 2/1 true]"
+	if got := fmt.Sprint(told(j, "part")); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	c.first["own"], j.Queue = true, "other"
+	want = "[qos jobs own 1/5 true qos and user cpus own u 4/8 true qos jobs part 1/3 false account and user jobs a u 1/1 true account jobs a 1/4 false account nodes a 2/2 true account nodes b 2/9 true account gpus b 2/1 true]"
+	if got := fmt.Sprint(told(j, "part")); got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }

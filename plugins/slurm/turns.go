@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -9,36 +10,37 @@ import (
 	"gridbroker/batch"
 )
 
+// turns are what the jobs of a picture have of what is limited.
+type turns struct {
+	of      map[string]string // QOS by partition
+	claims  [][]claim         // by job
+	most    map[string]int    // that there is of it
+	guessed map[string]bool   // what nothing but a job's reason tells of
+}
+
 // takeTurns finds out what jobs wait for until others end that have it: licences, or what a limit of a QOS or an association
-// lets run. said is what squeue says, by job. Of a limit of an association it is not known what is left: where one waits
+// lets run. said is what squeue says, by job. Of a limit that accounting does not tell it is not known what is left: where one waits
 // by it, that is taken to be nothing.
 func (c *cluster) takeTurns(state *batch.State, said map[string]*entry) {
-	most := c.licensed()
-	guessed := map[string]bool{}
+	t := turns{of: c.partitionQOS(), claims: make([][]claim, len(state.Jobs)), most: c.licensed(), guessed: map[string]bool{}}
 	for i := range state.Jobs {
 		j := &state.Jobs[i]
-		e := said[j.ID]
-		if !j.Started.IsZero() || e == nil {
-			continue
-		}
-		maps.Copy(most, c.set.caps.under(j, wants(j, "", everything)))
-		for what, amount := range wants(j, e.licences, limited(e.reason)) {
-			if _, known := most[what]; !known || guessed[what] {
-				guessed[what], most[what] = true, max(most[what], amount)
-			}
+		if e := said[j.ID]; e != nil {
+			t.claims[i] = c.set.caps.claims(j, t.of[j.Queue])
+			t.awaited(i, j, e)
 		}
 	}
-	if len(most) == 0 {
+	if len(t.most) == 0 {
 		return
 	}
-	has, all := setTakes(state, said, most)
+	has, all := t.take(state, said)
 	later, enough := c.keptLicences(state.Now), map[string]bool{}
-	for _, what := range slices.Sorted(maps.Keys(most)) {
-		n := most[what]
+	for _, what := range slices.Sorted(maps.Keys(t.most)) {
+		n := t.most[what]
 		switch licence := strings.HasPrefix(what, "licence "); {
-		case licence && !guessed[what]:
+		case licence && !t.guessed[what]:
 			n += has[what] // besides what is left
-		case guessed[what]:
+		case t.guessed[what]:
 			n = max(n, has[what])
 		}
 		if enough[what] = all[what] <= n; enough[what] {
@@ -54,16 +56,48 @@ func (c *cluster) takeTurns(state *batch.State, said map[string]*entry) {
 	}
 }
 
-// setTakes notes what each job takes of what may be short, and returns how much those have that run, and how much all would.
-func setTakes(state *batch.State, said map[string]*entry, most map[string]int) (has, all map[string]int) {
+// awaited notes what may keep a job waiting: the limits that bind it, and one that nothing but the reason tells of.
+func (t *turns) awaited(i int, j *batch.Job, e *entry) {
+	if !j.Started.IsZero() {
+		return
+	}
+	by := limited(e.reason)
+	known := false
+	for _, l := range t.claims[i] {
+		if l.binds {
+			t.most[l.what] = l.most
+		}
+		known = known || by(l.what) || by(strings.Replace(l.what, "account and user ", "account ", 1))
+	}
+	if known {
+		return
+	}
+	for what, amount := range wants(j, e.licences, t.of[j.Queue], by) {
+		if _, there := t.most[what]; !there || t.guessed[what] {
+			t.guessed[what], t.most[what] = true, max(t.most[what], amount)
+		}
+	}
+}
+
+// take notes what each job takes of what may be short, and returns how much those have that run, and how much all would.
+func (t *turns) take(state *batch.State, said map[string]*entry) (has, all map[string]int) {
 	has, all = map[string]int{}, map[string]int{}
+	untold := func(what string) bool {
+		_, there := t.most[what]
+		return there && (t.guessed[what] || strings.HasPrefix(what, "licence "))
+	}
 	for i := range state.Jobs {
 		j := &state.Jobs[i]
 		e := said[j.ID]
 		if e == nil {
 			continue
 		}
-		amounts := wants(j, e.licences, func(what string) bool { _, there := most[what]; return there })
+		amounts := wants(j, e.licences, t.of[j.Queue], untold)
+		for _, l := range t.claims[i] {
+			if _, there := t.most[l.what]; there && (l.binds || !j.Started.IsZero()) {
+				amounts[l.what] = l.amount
+			}
+		}
 		for _, what := range slices.Sorted(maps.Keys(amounts)) {
 			j.Takes = append(j.Takes, batch.Take{Cap: what, Amount: amounts[what]})
 			all[what] += amounts[what]
@@ -73,6 +107,17 @@ func setTakes(state *batch.State, said map[string]*entry, most map[string]int) (
 		}
 	}
 	return has, all
+}
+
+// partitionQOS are the QOS whose limits the jobs of partitions have, too.
+func (c *cluster) partitionQOS() map[string]string {
+	of := map[string]string{}
+	for _, p := range c.parts {
+		if name := p["QoS"]; name != "N/A" && name != "(null)" {
+			of[p["PartitionName"]] = name
+		}
+	}
+	return of
 }
 
 // number is a job's, of an array's task with its own behind the point.
@@ -87,9 +132,6 @@ func later(a, b time.Time) time.Time {
 	}
 	return b
 }
-
-// everything chooses all that a job has of what may be short.
-func everything(string) bool { return true }
 
 // limited chooses what a job waits for, by the reason that Slurm gives (squeue(1), JOB
 // REASON CODES).
@@ -126,8 +168,20 @@ func limited(reason string) func(what string) bool {
 	return func(what string) bool { return prefix != "" && strings.HasPrefix(what, prefix) }
 }
 
-// wants is how much a job takes of all that may be short and is chosen.
-func wants(j *batch.Job, licences string, chosen func(what string) bool) map[string]int {
+// amount is how much of one kind of what limits count.
+type amount struct {
+	kind   string
+	amount int
+}
+
+// amountsOf is what a job has of what limits count.
+func amountsOf(j *batch.Job) [5]amount {
+	nodes := max(1, j.Nodes, len(j.Placed))
+	return [5]amount{{"jobs", 1}, {"cpus", j.Procs}, {"nodes", nodes}, {"gpus", j.GPUs * nodes}, {"memory", int(j.Memory) * j.Procs}}
+}
+
+// wants is how much a job, in a partition of that QOS ("": of none), takes of all that may be short and is chosen.
+func wants(j *batch.Job, licences, partition string, chosen func(what string) bool) map[string]int {
 	amounts := map[string]int{}
 	take := func(what string, amount int) {
 		if amount > 0 && chosen(what) {
@@ -140,14 +194,12 @@ func wants(j *batch.Job, licences string, chosen func(what string) bool) map[str
 			take("licence "+name, max(1, atoi(count)))
 		}
 	}
-	for scope, of := range map[string]string{"qos": j.QOS, "qos and user": j.QOS + " " + j.User, "qos and account": j.QOS + " " + j.Account,
+	qos := cmp.Or(partition, j.QOS) // which of them nothing tells
+	for scope, of := range map[string]string{"qos": qos, "qos and user": qos + " " + j.User, "qos and account": qos + " " + j.Account,
 		"account": j.Account, "account and user": j.Account + " " + j.User} {
-		take(scope+" jobs "+of, 1)
-		take(scope+" cpus "+of, j.Procs)
-		nodes := max(1, j.Nodes, len(j.Placed))
-		take(scope+" nodes "+of, nodes)
-		take(scope+" gpus "+of, j.GPUs*nodes)
-		take(scope+" memory "+of, int(j.Memory)*j.Procs)
+		for _, a := range amountsOf(j) {
+			take(scope+" "+a.kind+" "+of, a.amount)
+		}
 	}
 	return amounts
 }
