@@ -370,7 +370,7 @@ func queuedJob(e *entry, room int) (batch.Job, bool) {
 			j.Within = names
 		}
 		return j, true
-	case "RUNNING", "COMPLETING", "SUSPENDED", "RESIZING", "SIGNALING", "STAGE_OUT", "STOPPED":
+	case "RUNNING", "SUSPENDED", "RESIZING", "SIGNALING", "STOPPED": // COMPLETING and STAGE_OUT have given back what they had
 		if j.Started = unix(e.start); j.Started.IsZero() {
 			return j, false
 		}
