@@ -149,11 +149,21 @@ plain() { # LOG, and PACKAGE TEST in lines of standard input
 	phase "$1" -p "$processors" -parallel $((processors < 4 ? 4 : processors)) -timeout 20m -run "^($names)\$" "${packages[@]}"
 }
 
-# What needs no server and no race detector runs while the servers start.
-: >"$log.early"
+# left_of_whole prints PACKAGE TEST for what is yet to run without the race detector, of the packages whose
+# tests under it have ended. What was left out while the servers started has what it needs now, perhaps.
+left_of_whole() {
+	comm -23 <(whole_names) <({ ended 'PASS|FAIL' "$log.early"; ended 'PASS|FAIL|SKIP' "$log.whole"; ended 'PASS|FAIL|SKIP' "$log.rest"; } | sort -u)
+}
+: | tee "$log.race" "$log.early" "$log.whole" "$log.rest" "$log.programs"
+
+# What needs no server and no race detector runs while the servers start; after it what packages left to
+# run so that are ready by then: its end need not be waited for when all others have ended.
 (
 	renice -n 5 -p "$BASHPID" >/dev/null # the servers go before
-	serverless | plain "$log.early"
+	code=0
+	serverless | plain "$log.early" || code=1
+	left_of_whole | plain "$log.whole" || code=$((code + 2))
+	exit "$code"
 ) &
 early=$!
 [ -z "$starting" ] || wait "$starting"
@@ -172,26 +182,24 @@ racing() {
 	phase "$log.race" "${race[@]}" -p $((processors < 4 ? processors + 2 : processors)) -parallel $((processors < 4 ? 4 : processors)) -timeout 40m "${long[@]}" "${others[@]}"
 }
 
-# left_of_whole prints PACKAGE TEST for what is yet to run without the race detector.
-# What was left out while the servers started has what it needs now, perhaps.
-left_of_whole() {
-	comm -23 <(whole_names) <({ ended 'PASS|FAIL' "$log.early"; ended 'PASS|FAIL|SKIP' "$log.whole"; } | sort -u)
-}
 computing() {
 	local code=0 tests
-	: >"$log.whole"
-	left_of_whole | plain "$log.whole" || code=1
+	: >"$log.rest"
+	left_of_whole | plain "$log.rest" || code=1
 	tests=$(left_of_whole)
-	[ -z "$tests" ] || { sed 's/^/not run without the race detector: /' <<<"$tests" | tee -a "$log.whole" && code=1; }
+	[ -z "$tests" ] || { sed 's/^/not run without the race detector: /' <<<"$tests" | tee -a "$log.rest" && code=1; }
 	return "$code"
 }
 
 bad=() # phases that failed
 racing || bad+=(race)
-wait "$early" || bad+=(early)
-computing || bad+=(whole)
+wait "$early"
+plainly=$?
+[ $((plainly & 1)) = 0 ] || bad+=(early)
+[ $((plainly & 2)) = 0 ] || bad+=(whole)
+computing || bad+=(rest)
 wait "$programs" || bad+=(programs)
-cat "$log".{race,early,whole,programs} >"$log"
+cat "$log".{race,early,whole,rest,programs} >"$log"
 code=0
 
 # told says whether the log of a phase that failed names what did.
@@ -270,6 +278,6 @@ if [ "$code" != 0 ]; then
 	tell "$log" | head -n 400
 	grep -E -A12 -- '^panic:|DATA RACE|^FAIL.*(build|setup) failed' "$log" | head -n 100
 else
-	rm -f "$log" "$log".{race,early,whole,programs,again,part}
+	rm -f "$log" "$log".{race,early,whole,rest,programs,again,part}
 fi
 exit "$code"
