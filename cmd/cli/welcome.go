@@ -32,10 +32,11 @@ func runWelcome(d *deps, cmd *cobra.Command) error {
 	say("sources", strings.Join(c.sourcesOrDefault(), " "))
 	say("credential", credentialLine(d))
 	say("jobs", jobsLine(d, cmd, c))
+	next := func(command, text string) { sayOut(d, "  %-20s  %s", command, text) }
 	sayOut(d, "\nUsage: grid VERB [flags] [arguments]. Next:")
-	say("grid resources", "      what the sources publish now")
-	say("grid run -- hostname", "run a command at the best of them")
-	say("grid --help", "         all verbs; each has --help with examples")
+	next("grid resources", "what the sources publish now")
+	next("grid run -- hostname", "run a command at the best of them")
+	next("grid --help", "all verbs; each has --help with examples")
 	return nil
 }
 
