@@ -20,6 +20,7 @@ import (
 // managerUsers are the options of a manager's desk for users.
 type managerUsers struct {
 	listen, ca, cert, key string
+	managers              []string // patterns of hosts
 	patience              time.Duration
 	priority              int
 }
@@ -30,14 +31,15 @@ func (f *managerUsers) register(cmd *cobra.Command) {
 	fl.StringVar(&f.ca, "users-ca", "", "believe users by the CA certificates in `DIR` (default: X509_CERT_DIR or the usual places)")
 	fl.StringVar(&f.cert, "users-cert", "", "the certificate that users are shown, in `FILE` (default: --cert)")
 	fl.StringVar(&f.key, "users-key", "", "and its key in `FILE`")
+	fl.StringSliceVar(&f.managers, "users-managers", nil, "take places for users' jobs of managers on these `HOSTS` alone, as *.example.org (default: of whoever has a certificate of --ca)")
 	lengthVar(fl, &f.patience, "users-patience", 3*time.Minute, "a place that a user does not claim for so long is given back, and a job that nobody asks for as long is offered to nobody")
 	fl.IntVar(&f.priority, "users-priority", 0, "`N`: the greatest priority that the job of a user may have")
 }
 
 func (f *managerUsers) check() error {
 	switch {
-	case f.listen == "" && (f.ca != "" || f.cert != "" || f.key != ""):
-		return errors.New("--users-ca, --users-cert and --users-key are for --users HOST:PORT")
+	case f.listen == "" && (f.ca != "" || f.cert != "" || f.key != "" || len(f.managers) > 0):
+		return errors.New("--users-ca, --users-cert, --users-key and --users-managers are for --users HOST:PORT")
 	case (f.cert == "") != (f.key == ""):
 		return errors.New("give --users-cert and --users-key, or neither")
 	case f.patience < time.Second:
@@ -82,7 +84,11 @@ func (f *managerUsers) open(d *deps, m served) (*desk.Desk, http.Handler, error)
 		return nil, nil, err
 	}
 	daemon.AddFigures(m.manager, users)
-	mux, broker := http.NewServeMux(), daemon.BrokerHandler(users.Answer, users.Orders)
+	var of func(host string) bool
+	if len(f.managers) > 0 {
+		of = credential.HostPatterns(f.managers)
+	}
+	mux, broker := http.NewServeMux(), daemon.BrokerHandler(users.Answer, users.Orders, of)
 	mux.Handle("/v1/offer", broker)
 	mux.Handle("/v1/report", broker)
 	mux.Handle("/", m.manager.Handler())

@@ -3,9 +3,12 @@ package main_test
 import (
 	"bytes"
 	"crypto"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -46,7 +49,7 @@ func newWoods(t *testing.T, patience string) *woods {
 		args := []string{"manager", "serve", "--name", w.urls[i], "--dir", fmt.Sprint("m", i), "--metrics", "", "--beat", "200ms", "--interval", "100ms",
 			"--cert", "cert.pem", "--key", "key.pem", "--ca", "ca.pem"}
 		if i == 0 {
-			args = append(args, "--users", ports[3], "--users-ca", w.trust, "--users-patience", patience)
+			args = append(args, "--users", ports[3], "--users-ca", w.trust, "--users-patience", patience, "--users-managers", "127.0.0.*")
 		} else {
 			args = append(args, "--parent", w.urls[0], "--system", fmt.Sprint("site", i), "--cpus", "2")
 		}
@@ -295,6 +298,8 @@ func TestDeskIsOfItsUsers(t *testing.T) {
 	if out, msg, code := alice.try("cancel", "--all"); code != 0 {
 		t.Errorf("cancel: %s%s", out, msg)
 	}
+	w.offers("https://localhost:1", http.StatusForbidden) // its certificate is good, and its host none of --users-managers
+	w.offers("https://127.0.0.1:1", http.StatusOK)
 	if state, at := w.said(alice, "/v1/jobs/claim", key); state != "ended" || at != "" {
 		t.Errorf("a cancelled job is %s at %s", state, at)
 	}
@@ -302,6 +307,26 @@ func TestDeskIsOfItsUsers(t *testing.T) {
 		t.Errorf("it is recorded as %s", got)
 	}
 	w.rest(alice)
+}
+
+// offers offers the desk a place for a job, as a manager with the certificate of all of them.
+func (w *woods) offers(manager string, want int) {
+	w.t.Helper()
+	own, err := tls.LoadX509KeyPair(filepath.Join(w.dir, "cert.pem"), filepath.Join(w.dir, "key.pem"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AddCert(w.ca.Cert)
+	c := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{Certificates: []tls.Certificate{own}, RootCAs: roots}, DisableKeepAlives: true}}
+	resp, err := c.Post(w.urls[0]+"/v1/offer", "application/json", strings.NewReader(fmt.Sprintf(`{"job": "x", "manager": %q, "system": "site1"}`, manager)))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != want {
+		w.t.Errorf("an offer of %s: %s, want %d", manager, resp.Status, want)
+	}
 }
 
 // A proxy that has run out, and a limited one, which may start no jobs, hand nothing in; nor does somebody without any.

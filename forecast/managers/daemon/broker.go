@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"slices"
 	"sync"
 	"time"
@@ -141,16 +143,17 @@ func (b *Broker) handOver(ctx context.Context, again []managers.Job) {
 }
 
 // Handler returns what the broker answers to managers.
-func (b *Broker) Handler() http.Handler { return BrokerHandler(b.answer, b.orders) }
+func (b *Broker) Handler() http.Handler { return BrokerHandler(b.answer, b.orders, nil) }
 
 // BrokerHandler serves what managers ask a broker: its answer to an offer (/v1/offer), its orders upon a report (/v1/report).
-// Both are told by a manager of the host that they name.
-func BrokerHandler(answer func(Offer) Answer, orders func(Report) Orders) http.Handler {
+// Both are told by a manager of the host that they name, which has to be one of those hosts; nil: whoever has a certificate that
+// the server accepts.
+func BrokerHandler(answer func(Offer) Answer, orders func(Report) Orders, of func(host string) bool) http.Handler {
 	var asked askers
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/offer", func(w http.ResponseWriter, r *http.Request) {
 		var o Offer
-		if readBody(w, r, maxEnded, &o) && fromManager(w, r, o.Manager) {
+		if readBody(w, r, maxEnded, &o) && fromManager(w, r, o.Manager, of) {
 			writeBody(w, answer(o))
 		}
 	})
@@ -161,16 +164,19 @@ func BrokerHandler(answer func(Offer) Answer, orders func(Report) Orders) http.H
 		}
 		defer turn()
 		var rep Report
-		if readBody(w, r, maxBody, &rep) && fromManager(w, r, rep.Manager) {
+		if readBody(w, r, maxBody, &rep) && fromManager(w, r, rep.Manager, of) {
 			writeBody(w, orders(rep))
 		}
 	})
 	return asked.guard(mux)
 }
 
-// fromManager refuses what is not told by the manager's host.
-func fromManager(w http.ResponseWriter, r *http.Request, manager string) bool {
+// fromManager refuses what is not told by the manager's host, or by one that is not among those that are believed.
+func fromManager(w http.ResponseWriter, r *http.Request, manager string, of func(host string) bool) bool {
 	err := named(r.TLS, manager)
+	if u, bad := url.Parse(manager); err == nil && of != nil && (bad != nil || !of(u.Hostname())) {
+		err = errors.New("its host is none of those whose managers are believed here")
+	}
 	if err != nil {
 		http.Error(w, fmt.Sprintf("manager %.200s: %v", manager, err), http.StatusForbidden)
 	}

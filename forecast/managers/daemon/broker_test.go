@@ -85,15 +85,15 @@ func TestInterruptedBroker(t *testing.T) {
 	})
 }
 
-// Who offers and reports is the manager that he says, by the host of his certificate.
+// Who offers and reports is the manager that he says, by the host of his certificate, and one of those that are believed.
 func TestOffersAreTheManagers(t *testing.T) {
 	der, _ := newAuthority(t).issue(t) // of 127.0.0.1
 	cert, err := x509.ParseCertificate(der)
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := BrokerHandler(func(Offer) Answer { return Answer{Granted: true} }, func(Report) Orders { return Orders{} })
-	for manager, want := range map[string]int{"https://127.0.0.1:7700": 200, "https://ce.example:7700": 403, "": 403} {
+	ask := func(manager string, of func(string) bool, want int) {
+		h := BrokerHandler(func(Offer) Answer { return Answer{Granted: true} }, func(Report) Orders { return Orders{} }, of)
 		for _, path := range []string{"/v1/offer", "/v1/report"} {
 			r := httptest.NewRequest("POST", path, strings.NewReader(fmt.Sprintf(`{"manager": %q}`, manager)))
 			r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{cert}}
@@ -102,5 +102,10 @@ func TestOffersAreTheManagers(t *testing.T) {
 				t.Errorf("%s of %q: %d, want %d", path, manager, w.Code, want)
 			}
 		}
+	}
+	for manager, want := range map[string]int{"https://127.0.0.1:7700": 200, "https://ce.example:7700": 403, "": 403} {
+		ask(manager, nil, want)
+		ask(manager, func(host string) bool { return host == "127.0.0.1" }, want)
+		ask(manager, func(host string) bool { return host != "127.0.0.1" }, 403)
 	}
 }

@@ -106,7 +106,7 @@ func TestReportsAtOnce(t *testing.T) {
 		under--
 		mu.Unlock()
 		return o
-	})
+	}, nil)
 	_, cfg := certified(t)
 	s := httptest.NewUnstartedServer(nil)
 	s.Config = Server(cfg, h)
