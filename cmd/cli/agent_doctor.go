@@ -67,7 +67,7 @@ func runAgentDoctor(ctx context.Context, d *deps, f agentRunOptions) error {
 		}
 	}
 	agent.AskReplicas(ctx, ag, func(replica string, err error) { say(err, "ask %s", replica) })
-	tryPublish(ctx, ag, f, l)
+	tryPublish(ctx, ag, f, l, watchClock(ag.HTTP, d.env.Now))
 	return l.end("agent.doctor")
 }
 
@@ -89,8 +89,9 @@ const lookPause = 10
 
 // tryPublish publishes one schedule where none is that may be used: what an agent that runs has published is what jobs are booked by,
 // and stays. Nor is one published that is not what the agent would publish.
-func tryPublish(ctx context.Context, ag *agent.Agent, f agentRunOptions, l *checklist) {
+func tryPublish(ctx context.Context, ag *agent.Agent, f agentRunOptions, l *checklist, clock *clockWatch) {
 	had, err := agent.Published(ctx, ag)
+	clock.check(l, f.scheduler)
 	switch {
 	case f.scheduler == "":
 	case err != nil:

@@ -9,12 +9,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"gridbroker/forecast/wire"
 )
 
 // Doctor publishes where no schedule is that may be used: one of an agent that runs is what jobs are booked by, and stays. Where the
-// flags are such that nobody could be booked nothing is published, either.
+// flags are such that nobody could be booked nothing is published, either, nor where the scheduler's clock is another one, which is told.
 func TestDoctorBesideAnAgent(t *testing.T) {
 	t.Parallel()
 	token := filepath.Join(t.TempDir(), "token")
@@ -24,13 +25,16 @@ func TestDoctorBesideAnAgent(t *testing.T) {
 	for _, c := range []struct {
 		good      int64 // seconds for which there is a schedule
 		ttl       string
+		off       time.Duration // by how much the scheduler's clock is ahead
 		code      int
 		told      string
 		published bool
 	}{
-		{90, "2m", 0, "what an agent has published holds for 90s more, and was left as it is", false},
-		{0, "2m", 0, "ok    publish to", true},
-		{0, "1s", 1, "nothing was published, as not all is well here", false},
+		{90, "2m", 0, 0, "what an agent has published holds for 90s more, and was left as it is", false},
+		{0, "2m", 0, 0, "ok    publish to", true},
+		{0, "1s", 0, 1, "nothing was published, as not all is well here", false},
+		{90, "2m", 10 * time.Minute, 1, "this machine's clock is 10 min behind the server's; set it by NTP", false},
+		{0, "2m", -10 * time.Minute, 1, "this machine's clock is 10 min ahead of the server's; set it by NTP", false},
 	} {
 		published := false
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -51,12 +55,13 @@ func TestDoctorBesideAnAgent(t *testing.T) {
 					t.Errorf("it publishes %+v", d.Site)
 				}
 			}
+			w.Header().Set("Date", time.Now().Add(c.off).UTC().Format(http.TimeFormat))
 			json.NewEncoder(w).Encode(ack)
 		}))
 		code, out, errs := oneShot(t, "agent", "doctor", "--lrms", "local:", "--cluster", "c", "--scheduler", server.URL, "--token-file", token, "--ttl", c.ttl)
 		server.Close()
 		if code != c.code || !strings.Contains(out, c.told) || published != c.published {
-			t.Errorf("%d s are left, --ttl %s: code %d, published: %v\n%s%s", c.good, c.ttl, code, published, out, errs)
+			t.Errorf("%d s are left, --ttl %s, its clock is %v ahead: code %d, published: %v\n%s%s", c.good, c.ttl, c.off, code, published, out, errs)
 		}
 	}
 }

@@ -248,9 +248,19 @@ func ranText(d *deps, r *jobs.Outcome) string {
 	case !r.Ended.IsZero():
 		return span(r.Ended.Sub(r.Started))
 	case r.State == plugins.Running:
-		return span(d.env.Now().Sub(r.Started))
+		return span(ranSince(d.env.Now(), r))
 	}
 	return ""
+}
+
+// ranSince is for how long a job runs that began by the clock of where it runs: that may be another one than
+// this machine's, and no job runs for longer than since it was sent, or for less than no time.
+func ranSince(now time.Time, r *jobs.Outcome) time.Duration {
+	ran := now.Sub(r.Started)
+	if !r.Sent.IsZero() && !r.Adopted {
+		ran = min(ran, now.Sub(r.Sent))
+	}
+	return max(0, ran)
 }
 
 func note(r *jobs.Outcome) string {
