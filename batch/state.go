@@ -40,6 +40,7 @@ type Queue struct {
 	Closed      bool          // starts no jobs
 	Barred      bool          // takes none of the jobs of who reads the cluster: no slot names it
 	Draining    bool          // takes no more jobs; those that wait start
+	Default     bool          // jobs that name none go there
 	PreemptMode PreemptMode   // what becomes of a job that gives way to one of a queue of greater Priority; see Preemption
 	GraceTime   time.Duration // for how long it then still runs
 	Factor      float64       // Slurm's PriorityJobFactor over the greatest, 0 to 1

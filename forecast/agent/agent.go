@@ -323,7 +323,7 @@ func (a *Agent) news(s batch.State, f *batch.Forecast) (*wire.Delta, *published)
 		d.Load = next.load
 	}
 	site := a.Conf.Site
-	site.Nodes, site.Chances, site.Turns = nodes(s), toldChances(a), places(a)
+	site.Nodes, site.Walls, site.Chances, site.Turns = nodes(s), walls(s), toldChances(a), places(a)
 	if next.site = &site; was.site == nil || !reflect.DeepEqual(site, *was.site) {
 		d.Site = next.site
 	}

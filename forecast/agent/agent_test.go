@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -391,5 +392,18 @@ func TestLoadIsWithoutGuests(t *testing.T) {
 	}
 	if waiting, running := shown(t, a, "grid_agent_local_waiting"), shown(t, a, "grid_agent_local_running"); waiting != 1 || running != 1 {
 		t.Errorf("a monitor is told of %v waiting, %v running", waiting, running)
+	}
+}
+
+// What wall times queues allow is told with the site, and which queue is that of jobs that name none.
+func TestWallsAreTold(t *testing.T) {
+	b := newBench(t)
+	a := b.agent()
+	b.site.state.Queues = []batch.Queue{{Name: "all", MaxWallTime: time.Hour, Default: true}, {Name: "long", MaxWallTime: 100 * time.Hour}, {Name: "endless"}}
+	if err := a.Step(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if want := map[string]int64{"": 3600, "all": 3600, "long": 360_000}; !maps.Equal(b.c.site.Walls, want) {
+		t.Errorf("told %v, want %v", b.c.site.Walls, want)
 	}
 }

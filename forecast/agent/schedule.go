@@ -177,6 +177,25 @@ func localLoad(s batch.State, booked []wire.Booking) *wire.Load {
 	return l
 }
 
+// walls are the wall times that queues allow, in seconds; nil: none says.
+func walls(s batch.State) map[string]int64 {
+	var most map[string]int64
+	for i := range s.Queues {
+		q := &s.Queues[i]
+		if q.MaxWallTime < time.Second {
+			continue
+		}
+		if most == nil {
+			most = map[string]int64{}
+		}
+		most[q.Name] = int64(q.MaxWallTime / time.Second)
+		if q.Default {
+			most[""] = most[q.Name]
+		}
+	}
+	return most
+}
+
 // nodes are the static resources.
 func nodes(s batch.State) []wire.Node {
 	list := make([]wire.Node, len(s.Nodes))

@@ -103,7 +103,7 @@ func (c Config) planned(at *cluster, now int64) plan.Cluster {
 	_, tmin, tmax := c.times(at)
 	p := plan.Cluster{
 		TMin: int32(math.Ceil(tmin.Seconds())), TMax: int32(math.Ceil(tmax.Seconds())), Good: seconds(at.made + at.ttl - now),
-		MaxGuest: int32(min(at.site.MaxGuest, math.MaxInt32)), Speed: float32(at.site.Speed), OutOfTurn: at.site.OutOfTurn,
+		MaxGuest: int32(min(at.longest, math.MaxInt32)), Speed: float32(at.site.Speed), OutOfTurn: at.site.OutOfTurn,
 		Drained: at.drained || at.gone || at.formulaErr != nil, Local: at.formula,
 	}
 	for _, v := range at.site.Chances {

@@ -66,6 +66,7 @@ type cluster struct {
 	memory       int32             // MB of its largest node; 0: not known
 	cpus         int64             // of all its nodes
 	largest      int32             // processors of its largest node
+	longest      int64             // wall time of a guest, in seconds; 0: no limit
 	resource     *glue.Resource
 	changed      bool      // counters are to be saved
 	stored       int64     // made, as the table has it
@@ -140,6 +141,7 @@ func (m *memory) settle(c *cluster, site wire.Site, conf Config) {
 	if m.classify(c); m.named > m.forgetAt {
 		m.forgetClasses()
 	}
+	c.longest = longestGuest(conf.Clusters[c.name], &c.site)
 	c.resource = c.describe(conf.Clusters[c.name])
 	m.judgeAnew()
 }
@@ -172,10 +174,20 @@ func (c *cluster) describe(to ClusterConfig) *glue.Resource {
 	if memory > 0 {
 		r.MainMemory = glue.Some(memory)
 	}
-	if c.site.MaxGuest > 0 {
-		r.MaxWallTime = glue.Some(time.Duration(c.site.MaxGuest) * time.Second)
+	if c.longest > 0 {
+		r.MaxWallTime = glue.Some(time.Duration(c.longest) * time.Second)
 	}
 	return r
+}
+
+// longestGuest is the longest wall time of a guest, in seconds, 0: no limit: no longer than the site's owner says, or than the
+// queue allows that guests are sent to. A batch system takes a job that asks for more, too, and never starts it.
+func longestGuest(to ClusterConfig, site *wire.Site) int64 {
+	most := site.MaxGuest
+	if wall := site.Walls[queueFor(to, site)]; wall > 0 && (most == 0 || wall < most) {
+		most = wall
+	}
+	return most
 }
 
 // lets tells whether the owner of a cluster lets somebody in: as a subject, as a member of a VO or group.

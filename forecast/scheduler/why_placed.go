@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -92,7 +93,7 @@ func (v verb) doing() string {
 // unfit says what a job asks for that no cluster has, whatever comes free; "": there is one
 // that could take it. Clusters whose owners do not let it in do not count.
 func (m *memory) unfit(j *Job) string {
-	var widest, largest, most *cluster
+	var widest, largest, roomy, most *cluster
 	nodes := int32(0)
 	for _, name := range m.order {
 		c := m.clusters[name]
@@ -109,6 +110,9 @@ func (m *memory) unfit(j *Job) string {
 		if largest == nil || c.largest > largest.largest {
 			largest = c
 		}
+		if roomy == nil || c.memory > roomy.memory {
+			roomy = c
+		}
 		if most == nil || n > nodes {
 			most, nodes = c, n
 		}
@@ -120,6 +124,8 @@ func (m *memory) unfit(j *Job) string {
 		return fmt.Sprintf("it asks for %d processors, and no cluster is so wide: the widest, %s, has %d", j.Procs, widest.name, widest.cpus)
 	case j.Nodes > 0 && j.perNode() > largest.largest:
 		return fmt.Sprintf("it asks for %d processors of a node, and no node has so many: the largest, of %s, has %d", j.perNode(), largest.name, largest.largest)
+	case nodes == 0 && j.Memory > roomy.memory:
+		return fmt.Sprintf("it asks for %s, and no cluster has such a node: the one with the most, of %s, has %d MB", j.nodeAsked(), roomy.name, roomy.memory)
 	case nodes == 0:
 		return fmt.Sprintf("it asks for %s, and no cluster has such a node", j.nodeAsked())
 	case j.Nodes > 0:
@@ -130,14 +136,17 @@ func (m *memory) unfit(j *Job) string {
 
 // nodeAsked says what a job asks of each of its nodes.
 func (j *Job) nodeAsked() string {
-	text := fmt.Sprintf("%d processors", j.perNode())
+	var parts []string
+	if n := j.perNode(); n > 1 || j.Memory <= 0 && j.GPUs <= 0 {
+		parts = append(parts, fmt.Sprintf("%d processors", n))
+	}
 	if j.Memory > 0 {
-		text += fmt.Sprintf(", %d MB of memory", j.Memory)
+		parts = append(parts, fmt.Sprintf("%d MB of memory", j.Memory))
 	}
 	if j.GPUs > 0 {
-		text += fmt.Sprintf(", %d GPUs", j.GPUs)
+		parts = append(parts, fmt.Sprintf("%d GPUs", j.GPUs))
 	}
-	return text
+	return strings.Join(parts, ", ")
 }
 
 // perNode is how many processors a job asks for on each node.

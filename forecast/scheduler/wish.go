@@ -96,7 +96,7 @@ func (m *memory) allowed(j *Job, now int64) (w plan.Wish, unmet string) {
 			reasons.add(name, "time", "it did not take this job, and is not tried again before "+time.Unix(j.Avoid[name], 0).UTC().Format("2006-01-02 15:04Z"))
 		default:
 			if r := rejected(filters, job, c.resource); r != nil {
-				reasons.add(name, r.Want.String(), r.String())
+				reasons.add(name, r.Want.String(), spoken(r))
 				continue
 			}
 			w.Clusters[i/64] |= 1 << (i % 64)
@@ -110,10 +110,19 @@ func (m *memory) allowed(j *Job, now int64) (w plan.Wish, unmet string) {
 func rejected(filters []broker.Filter, job *jdl.Job, r *glue.Resource) *broker.Reason {
 	for i := range filters {
 		if reason := filters[i].Reject(job, r); reason != nil {
+			reason.Filter = filters[i].Name
 			return reason
 		}
 	}
 	return nil
+}
+
+// spoken is a reason in words; one of times alone would not tell what they are.
+func spoken(r *broker.Reason) string {
+	if r.Filter == broker.ByWallTime {
+		return string(r.Filter) + ": " + r.String()
+	}
+	return r.String()
 }
 
 // refusals are why clusters will not do for a job.

@@ -129,8 +129,13 @@ func (c *checker) site(s *Site) {
 	c.count("site.users", len(s.Users), c.l.Users)
 	c.count("site.vos", len(s.VOs), c.l.Users)
 	c.count("site.chances", len(s.Chances), maxChances)
+	c.count("site.walls", len(s.Walls), c.l.Nodes)
 	if c.err != nil {
 		return
+	}
+	for queue, wall := range s.Walls {
+		c.name("site.walls", queue, true)
+		c.between("site.walls", float64(wall), 0, maxSpan)
 	}
 	for _, u := range s.Users {
 		c.name("site.users", u, false)

@@ -25,7 +25,7 @@ func whole() *Delta {
 			Priority: 4, Reserved: true, Spread: "n1=1,n2=2"}},
 		JobsGone: []string{"old"}, Queues: []Queue{{"q", 1, 2}}, Load: &Load{1, 2, 3, 4, []Turn{{1, 1800, noon + 60, noon + 30, noon + 90}}},
 		Site: &Site{LRMS: "slurm", Nodes: []Node{{Name: "n1", CPUs: 8, GPUs: 1, Memory: 1000, Disk: 2000, Features: []string{"f"}}}, Interface: "slurm",
-			Endpoint: "slurm+ssh://h/d", Queue: "q", Start: Begin, Partition: "p", MaxGuest: 3600, Function: "global / 2", Users: []string{"/DC=a"}, VOs: []string{"/vo"},
+			Endpoint: "slurm+ssh://h/d", Queue: "q", Start: Begin, Partition: "p", MaxGuest: 3600, Walls: map[string]int64{"": 3600, "q": 7200}, Function: "global / 2", Users: []string{"/DC=a"}, VOs: []string{"/vo"},
 			Speed: 1.5, OutOfTurn: true, Turns: 8, Agent: "1.0", Chances: []Chance{{60, 0.9}, {120, 0.8}}},
 	}
 }
@@ -95,6 +95,7 @@ func TestEveryFieldIsChecked(t *testing.T) {
 		"site.endpoint":       {func(d *Delta) { d.Site.Endpoint = strings.Repeat("x", 2049) }, func(d *Delta) { d.Site.Endpoint = "https://h/" + control }},
 		"site.function":       {func(d *Delta) { d.Site.Function = strings.Repeat("1", maxFunction+1) }},
 		"site.start":          {func(d *Delta) { d.Site.Start = "" }, func(d *Delta) { d.Site.Start = "at once" }},
+		"site.walls":          {func(d *Delta) { d.Site.Walls = map[string]int64{"q": -1} }},
 		"site.max_guest":      {func(d *Delta) { d.Site.MaxGuest = -1 }},
 		"site.speed":          {func(d *Delta) { d.Site.Speed = -1 }, func(d *Delta) { d.Site.Speed = 1e7 }},
 		"site.nodes:":         {func(d *Delta) { d.Site.Nodes = make([]Node, 6) }},

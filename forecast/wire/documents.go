@@ -130,6 +130,9 @@ type Site struct {
 	Partition string `json:"partition,omitempty"`
 	// MaxGuest is the longest a guest may run, in seconds; 0: no limit.
 	MaxGuest int64 `json:"max_guest,omitempty"`
+	// Walls are the longest wall times that queues allow, in seconds, by their names; "" is the one that jobs go to
+	// that name none. What is not there has no limit, or none that is known.
+	Walls map[string]int64 `json:"walls,omitempty"`
 	// Function turns a global priority into a local one; "": they are equal.
 	Function string `json:"function,omitempty"`
 	// Users and VOs may run here; both empty: everybody.

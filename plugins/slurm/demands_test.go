@@ -57,6 +57,13 @@ func TestQueueLimits(t *testing.T) {
 			t.Errorf("%v: %s", c, got)
 		}
 	}
+	q := queue(pairs("PartitionName=p AllowGroups=ALL Default=YES DefaultTime=00:10:00 MaxTime=01:00:00 State=UP"))
+	if !q.Default || q.MaxWallTime != time.Hour {
+		t.Errorf("%+v", q)
+	}
+	if q := queue(pairs("PartitionName=p Default=NO MaxTime=UNLIMITED State=UP")); q.Default || q.MaxWallTime != 0 {
+		t.Errorf("%+v", q)
+	}
 }
 
 // TestReadRules: what the configuration leaves to accounting is asked there, and named where

@@ -260,7 +260,7 @@ func nodeUp(state string) bool {
 }
 
 func queue(m map[string]string) batch.Queue {
-	q := batch.Queue{Name: m["PartitionName"], Priority: atoi(m["PriorityTier"]), Closed: m["State"] == "DOWN" || m["State"] == "INACTIVE", Draining: m["State"] == "DRAIN"}
+	q := batch.Queue{Name: m["PartitionName"], Priority: atoi(m["PriorityTier"]), Closed: m["State"] == "DOWN" || m["State"] == "INACTIVE", Draining: m["State"] == "DRAIN", Default: m["Default"] == "YES"}
 	q.MaxWallTime, _ = duration(m["MaxTime"])
 	q.PreemptMode, q.GraceTime = preemptMode(m["PreemptMode"]), time.Duration(atoi(m["GraceTime"]))*time.Second
 	q.MaxNodes = atoi(m["MaxNodes"])
