@@ -1,6 +1,10 @@
 package slurm
 
-import "strings"
+import (
+	"strings"
+
+	"gridbroker/plugins"
+)
 
 // entry is a row of squeue: what it says of one job, in its own words.
 type entry struct {
@@ -37,6 +41,12 @@ func entryOf(row []string) *entry {
 
 // waits tells whether a job waits.
 func (e *entry) waits() bool { return e.state == "PENDING" }
+
+// onHold tells whether a job that waits is kept from starting until a person lets it: its state says so, or it has no
+// priority, which Slurm gives to no other.
+func (e *entry) onHold() bool {
+	return stateOf(e.state, e.reason) == plugins.Held || e.priority == "0"
+}
 
 // alone tells whether a job may not run beside another of its name and user (sbatch(1),
 // --dependency=singleton).

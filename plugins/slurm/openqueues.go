@@ -10,8 +10,9 @@ import (
 )
 
 // inOpenQueues leaves waiting jobs of several queues, which the partitions are, those that let
-// them start, the one in which they are first of all first; where none does the queues stay as they are.
-func inOpenQueues(jobs []batch.Job, queues []batch.Queue, parts []map[string]string) {
+// them start, the one in which they are first of all first; where none does the queues stay as they are. Which accounts
+// a partition lets in counts where Slurm keeps jobs to that.
+func inOpenQueues(jobs []batch.Job, queues []batch.Queue, parts []map[string]string, accounts bool) {
 	of, lets := make(map[string]*batch.Queue, len(queues)), make(map[string]map[string]string, len(parts))
 	for _, p := range parts {
 		lets[p["PartitionName"]] = p
@@ -26,7 +27,8 @@ func inOpenQueues(jobs []batch.Job, queues []batch.Queue, parts []map[string]str
 		}
 		open := slices.DeleteFunc(append([]string{j.Queue}, j.Also...), func(name string) bool {
 			q, p := of[name], lets[name]
-			return q == nil || !named(p["AllowQos"], j.QOS) || listed(p["DenyQos"], j.QOS) || q.Closed || q.MaxWallTime > 0 && j.Requested > q.MaxWallTime || q.MaxNodes > 0 && j.Nodes > q.MaxNodes || q.MaxProcs > 0 && j.Procs > q.MaxProcs
+			barred := accounts && (!named(p["AllowAccounts"], j.Account) || listed(p["DenyAccounts"], j.Account))
+			return q == nil || barred || !named(p["AllowQos"], j.QOS) || listed(p["DenyQos"], j.QOS) || q.Closed || q.MaxWallTime > 0 && j.Requested > q.MaxWallTime || q.MaxNodes > 0 && j.Nodes > q.MaxNodes || q.MaxProcs > 0 && j.Procs > q.MaxProcs
 		})
 		if len(open) > 0 {
 			slices.SortStableFunc(open, func(a, b string) int { return ahead(of[a], of[b]) })

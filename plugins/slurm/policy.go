@@ -18,7 +18,7 @@ func (q *Queue) Rules(ctx context.Context) (plugins.Rules, error) {
 	r, c, err := readRules(ctx, q.site.Command)
 	if err == nil {
 		q.hidden.set(r.Hidden)
-		q.set.Store(&set{c.wholeCores(), c.usualMemory(), r.Policy.Slurm.Multifactor.Partition, capsOf(ctx, q.site.Command, c)})
+		q.set.Store(&set{c.wholeCores(), c.usualMemory(), r.Policy.Slurm.Multifactor.Partition, c.keepsAccounts(), capsOf(ctx, q.site.Command, c)})
 		q.bar(ctx)
 	}
 	return r, err
@@ -71,6 +71,13 @@ func config(text string) settings {
 		}
 	}
 	return c
+}
+
+// keepsAccounts tells whether jobs start only in partitions that let their accounts in: where Slurm knows associations, and
+// before 24.11 everywhere.
+func (c settings) keepsAccounts() bool {
+	enforced := list(c["AccountingStorageEnforce"])
+	return c.version() < recent || len(enforced) > 0 && !slices.Contains(enforced, "none")
 }
 
 // recent is the version from which on Slurm's backfill is taken to do as 24.11's (see

@@ -107,7 +107,7 @@ func (c cluster) state(now time.Time, name string) batch.State {
 			state.Jobs = append(state.Jobs, j)
 		}
 	}
-	inOpenQueues(state.Jobs, state.Queues, c.parts)
+	inOpenQueues(state.Jobs, state.Queues, c.parts, c.set.accounts)
 	throttled(state.Jobs, c.jobs)
 	said := entriesByJob(c.jobs)
 	c.inBestQueue(state.Jobs, state.Queues, said)
@@ -355,10 +355,14 @@ func queuedJob(e *entry, room int) (batch.Job, bool) {
 		}
 		j.Memory = int64(mb)
 	}
-	switch e.state {
-	case "PENDING", "CONFIGURING":
+	state := e.state
+	if state == "CONFIGURING" && e.nodeList != "" { // its nodes boot
+		state = "RUNNING"
+	}
+	switch state {
+	case "PENDING", "CONFIGURING", "SPECIAL_EXIT", "REQUEUE_HOLD", "RESV_DEL_HOLD":
 		never := neverStarts(e.reason) && (len(j.Also) == 0 || !ofOnePartition(e.reason))
-		j.Held = never || e.reason == "Dependency" && len(j.After) == 0 // singleton, for one
+		j.Held = never || e.onHold() || e.reason == "Dependency" && len(j.After) == 0 // singleton, for one
 		if e.reason == "BeginTime" {
 			j.Begin = unix(e.start)
 		}
@@ -390,7 +394,7 @@ func neverStarts(reason string) bool {
 	}
 	limit := strings.TrimSuffix(reason, "Limit") // which not all end in
 	spent := strings.HasSuffix(limit, "Minutes") && !strings.Contains(limit, "Run")
-	return spent || strings.HasSuffix(limit, "PerJob") || strings.HasSuffix(limit, "GRESPerNode") || strings.HasSuffix(limit, "MemoryPerNode") || strings.Contains(reason, unwelcome) || heldReasons[reason]
+	return spent || strings.HasSuffix(limit, "PerJob") || strings.HasSuffix(limit, "GRESPerNode") || strings.HasSuffix(limit, "MemoryPerNode") || strings.Contains(reason, unwelcome) || holds(reason)
 }
 
 // unwelcome is what Slurm says where a partition does not let in a job's QOS or account:

@@ -128,6 +128,7 @@ type set struct {
 	cores     bool    // jobs are given whole cores
 	memory    float64 // that goes with each processor of jobs that do not say, in MB
 	partition float64 // how much the factor of its partition weighs in a job's priority
+	accounts  bool    // jobs start only in partitions that let their accounts in
 	caps      *caps   // nil: none are kept to, or none are told
 }
 

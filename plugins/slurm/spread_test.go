@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -60,7 +61,7 @@ func TestSpread(t *testing.T) {
 // TestOpenQueues: a job of several partitions waits in those that let it start, and goes by
 // the greatest priority of these; one that none lets start stays where it is.
 func TestOpenQueues(t *testing.T) {
-	queues := []batch.Queue{{Name: "down", Priority: 9, Closed: true}, {Name: "low", Priority: 1}, {Name: "high", Priority: 2, MaxWallTime: time.Hour}, {Name: "small", Priority: 3, MaxNodes: 1, MaxProcs: 4}}
+	queues := []batch.Queue{{Name: "down", Priority: 9, Closed: true}, {Name: "low", Priority: 1}, {Name: "high", Priority: 2, MaxWallTime: time.Hour}, {Name: "small", Priority: 3, MaxNodes: 1, MaxProcs: 4}, {Name: "few", Priority: 4}}
 	jobs := []batch.Job{
 		{Queue: "down", Also: []string{"low", "high"}, Requested: time.Minute, Nodes: 1},
 		{Queue: "low", Also: []string{"high", "small"}, Requested: 2 * time.Hour, Nodes: 2},
@@ -73,9 +74,18 @@ func TestOpenQueues(t *testing.T) {
 		{Queue: "low", Also: []string{"small"}, Requested: time.Minute, Nodes: 2, Procs: 4, QOS: "guest"},
 		{Queue: "low", Also: []string{"small"}, Requested: time.Minute, Nodes: 1, Procs: 5, QOS: "guest"},
 		{Queue: "low", Also: []string{"high"}, Requested: time.Hour},
+		{Queue: "low", Also: []string{"high", "small"}, Requested: time.Minute, Nodes: 1, Account: "phys", QOS: "guest"},
+		{Queue: "low", Also: []string{"down"}, Requested: time.Minute, Account: "chem"},
+		{Queue: "few", Also: []string{"high"}, Requested: time.Minute, Account: "math"},
 	}
-	inOpenQueues(jobs, queues, []map[string]string{{"PartitionName": "high", "DenyQos": "guest"}, {"PartitionName": "small", "AllowQos": "guest"}, {"PartitionName": "low", "AllowQos": "ALL"}})
-	for i, want := range []string{"high [low]", "low []", "low []", "high [down]", "down []", "low []", "low []", "small [low]", "low []", "low []", "high [low]"} {
+	unasked := slices.Clone(jobs)
+	parts := []map[string]string{{"PartitionName": "high", "DenyQos": "guest"}, {"PartitionName": "small", "AllowQos": "guest"}, {"PartitionName": "low", "AllowQos": "ALL", "DenyAccounts": "phys,chem"}, {"PartitionName": "few", "AllowAccounts": "bio"}}
+	inOpenQueues(jobs, queues, parts, true)
+	inOpenQueues(unasked, queues, parts, false) // where it does not matter who lets in what account
+	if is := fmt.Sprint(unasked[11].Queue, unasked[11].Also); is != "small[low]" {
+		t.Error(is)
+	}
+	for i, want := range []string{"high [low]", "low []", "low []", "high [down]", "down []", "low []", "low []", "small [low]", "low []", "low []", "high [low]", "small []", "low [down]", "high []"} {
 		if is := fmt.Sprint(jobs[i].Queue, " ", jobs[i].Also); is != want {
 			t.Errorf("job %d: %s, want %s", i, is, want)
 		}

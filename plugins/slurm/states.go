@@ -40,11 +40,15 @@ var states = map[string]plugins.State{
 	"TIMEOUT":       plugins.Failed,
 }
 
-// heldReasons are the reasons of a pending job that only a person can end.
+// heldReasons are the reasons of a pending job that only a person can end, as scontrol writes them; squeue has blanks
+// for their lines.
 var heldReasons = map[string]bool{
-	"JobHeldUser": true, "JobHeldAdmin": true, "job_requeued_in_held_state": true,
-	"launch_failed_requeued_held": true, "ReservationDeleted": true,
+	"JobHeldUser": true, "JobHeldAdmin": true, "JobHoldMaxRequeue": true, "job_requeued_in_held_state": true, "job_requeued_in_special_exit_state": true,
+	"launch_failed_requeued_held": true, "user_env_retrieval_failed_requeued_held": true, "ReservationDeleted": true,
 }
+
+// holds tells whether a reason is one that only a person can end.
+func holds(reason string) bool { return heldReasons[strings.ReplaceAll(reason, " ", "_")] }
 
 // faultOf says whose a failure with a state word is: its own limits are the
 // job's, nodes and the batch system are the site's.
@@ -87,7 +91,7 @@ func stateOf(word, reason string) plugins.State {
 	switch {
 	case !ok:
 		return plugins.Unknown
-	case s == plugins.Queued && heldReasons[reason]:
+	case s == plugins.Queued && holds(reason):
 		return plugins.Held
 	}
 	return s
