@@ -42,6 +42,14 @@ func entryOf(row []string) *entry {
 // waits tells whether a job waits.
 func (e *entry) waits() bool { return e.state == "PENDING" }
 
+// phase is its state, where one whose nodes boot has them already.
+func (e *entry) phase() string {
+	if e.state == "CONFIGURING" && e.nodeList != "" {
+		return "RUNNING"
+	}
+	return e.state
+}
+
 // onHold tells whether a job that waits is kept from starting until a person lets it: its state says so, or it has no
 // priority, which Slurm gives to no other.
 func (e *entry) onHold() bool {

@@ -355,11 +355,7 @@ func queuedJob(e *entry, room int) (batch.Job, bool) {
 		}
 		j.Memory = int64(mb)
 	}
-	state := e.state
-	if state == "CONFIGURING" && e.nodeList != "" { // its nodes boot
-		state = "RUNNING"
-	}
-	switch state {
+	switch e.phase() {
 	case "PENDING", "CONFIGURING", "SPECIAL_EXIT", "REQUEUE_HOLD", "RESV_DEL_HOLD":
 		never := neverStarts(e.reason) && (len(j.Also) == 0 || !ofOnePartition(e.reason))
 		j.Held = never || e.onHold() || e.reason == "Dependency" && len(j.After) == 0 // singleton, for one
