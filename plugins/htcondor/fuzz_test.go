@@ -48,7 +48,7 @@ func FuzzPool(f *testing.F) {
 		s := &site{Site: &remote.Site{URL: "condor:", System: &remote.System{Name: "HTCondor"},
 			Options: &remote.Options{Command: time.Minute, Now: func() time.Time { return now }},
 			Machine: commands{slots, jobs, schedd}}}
-		for _, q := range []plugins.QueueReader{&Queue{s}, (&Queue{s}).Handed()} {
+		for _, q := range []plugins.QueueReader{&Queue{site: s}, (&Queue{site: s}).Handed()} {
 			state, err := q.Queue(t.Context())
 			if err != nil {
 				continue

@@ -20,7 +20,8 @@ import (
 // are shown as held. Commands act with the rights of the account that runs them.
 // It is safe for concurrent use.
 type Handed struct {
-	site *site
+	site   *site
+	others strangers
 
 	mu        sync.Mutex
 	suspended map[string]bool
@@ -73,6 +74,7 @@ func (h *Handed) Queue(ctx context.Context) (batch.State, error) {
 			}
 		}
 	}
+	h.others.fill(&st, slots)
 	return st, nil
 }
 

@@ -15,7 +15,10 @@ import (
 )
 
 // Queue reads the slots and jobs of one pool.
-type Queue struct{ site *site }
+type Queue struct {
+	site   *site
+	others strangers
+}
 
 // QueueReader opens a URL as a reader of the pool's slots and the schedd's jobs.
 func (b *Backend) QueueReader(raw string) (plugins.QueueReader, error) {
@@ -23,7 +26,7 @@ func (b *Backend) QueueReader(raw string) (plugins.QueueReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Queue{s}, nil
+	return &Queue{site: s}, nil
 }
 
 // queueAttributes are read of every job of the schedd.
@@ -32,13 +35,16 @@ var queueAttributes = strings.Join([]string{"ClusterId", "ProcId", "JobStatus", 
 	"TotalSubmitProcs", "JobMaterializeNextProcId", "JobUniverse"}, ",")
 
 // Queue implements plugins.QueueReader: slots as nodes, one queue, and all
-// jobs of the schedd, those that are not materialised yet included.
+// jobs of the schedd, those that are not materialised yet included. What slots have given
+// to other schedds' jobs is held by jobs of nobody's.
 func (q *Queue) Queue(ctx context.Context) (batch.State, error) {
 	slots, jobs, err := q.site.readQueue(ctx, queueAttributes)
 	if err != nil {
 		return batch.State{}, err
 	}
-	return state(q.site.Options.Now(), q.site.URL, slots, jobs), nil
+	st := state(q.site.Options.Now(), q.site.URL, slots, jobs)
+	q.others.fill(&st, slots)
+	return st, nil
 }
 
 // readQueue reads the slots of the pool and some attributes of the schedd's jobs.
@@ -110,7 +116,13 @@ func node(s slot) batch.Node {
 	return n
 }
 
+// besideSchedd are the universes of jobs that have no slot: scheduler (DAGMan), grid and local.
+var besideSchedd = map[int64]bool{7: true, 9: true, 12: true}
+
 func queuedJob(j ad) (batch.Job, bool) {
+	if besideSchedd[j.integer("JobUniverse")] {
+		return batch.Job{}, false
+	}
 	b := batch.Job{
 		ID: jobID(j), Queue: queueName, User: j.text("Owner"),
 		Group: j.text("AcctGroup"), Procs: int(max(1, j.amount("RequestCpus"))), Disk: j.amount("RequestDisk") >> 10,
