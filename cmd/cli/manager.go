@@ -86,6 +86,7 @@ its way: what the managers did with it within the last hour.
 	f.register(cmd)
 	cmd.Flags().BoolVar(&f.tree, "tree", false, "show the whole tree")
 	cmd.Flags().StringVar(&f.job, "job", "", "with --tree: tell where job `ID` is")
+	cmd.Flags().StringVar(&f.broker, "broker", "", "with --job: of those of that name, the one of the broker at `URL`")
 	cmd.Flags().StringVar(&f.html, "html", "", "with --tree: write a page with the drawn tree, its tables and where the job is to `FILE`")
 	return cmd
 }
@@ -93,8 +94,8 @@ its way: what the managers did with it within the last hour.
 // managerShowOptions are those of grid manager show.
 type managerShowOptions struct {
 	managerTLS
-	tree      bool
-	job, html string
+	tree              bool
+	job, broker, html string
 }
 
 func runManagerShow(ctx context.Context, d *deps, f managerShowOptions, name string) error {
@@ -103,6 +104,9 @@ func runManagerShow(ctx context.Context, d *deps, f managerShowOptions, name str
 	}
 	if (f.job != "" || f.html != "") && !f.tree {
 		return usageError(errors.New("--job and --html are for --tree"))
+	}
+	if f.broker != "" && f.job == "" {
+		return usageError(errors.New("--broker is for --job"))
 	}
 	if err := writable(d, f.html); err != nil {
 		return err
@@ -132,7 +136,7 @@ func showTree(ctx context.Context, d *deps, client *http.Client, name string, f 
 	}
 	if f.job != "" {
 		t.find(f.job)
-		if err := t.readWay(ctx, reader); err != nil {
+		if err := t.readWay(ctx, reader, f.broker); err != nil {
 			return err
 		}
 	}

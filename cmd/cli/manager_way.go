@@ -27,8 +27,9 @@ type wayStep struct {
 	Attempt int        `json:"attempt"`      // which hand-in of its broker's that was
 }
 
-// readWay asks all managers what they did with the job: each remembers it for an hour at least.
-func (t *managerTree) readWay(ctx context.Context, reader *managerReader) error {
+// readWay asks all managers what they did with the job: each remembers it for an hour at least. Of a broker, if one is named,
+// the job alone counts, wherever managers tell whose those are that they have.
+func (t *managerTree) readWay(ctx context.Context, reader *managerReader, broker string) error {
 	ways, failed := make([]daemon.Way, len(t.Managers)), make([]error, len(t.Managers))
 	var group errgroup.Group
 	group.SetLimit(16)
@@ -43,12 +44,27 @@ func (t *managerTree) readWay(ctx context.Context, reader *managerReader) error 
 		if failed[i] != nil {
 			t.Silent = append(t.Silent, silentManager{s.Name, strings.TrimPrefix(failed[i].Error(), s.Name+": ")})
 		}
+		if broker != "" && ways[i].Waits != nil {
+			t.Job.WaitsAt = whose(t.Job.WaitsAt, s.Name, ways[i].Waits, broker)
+			t.Job.RunsAt = whose(t.Job.RunsAt, s.Name, ways[i].Runs, broker)
+		}
 		for _, step := range ways[i].Steps {
+			if broker != "" && step.Broker != broker {
+				continue
+			}
 			t.Job.Way = append(t.Job.Way, wayStep{s.Name, step.Broker, step.At, step.Did, step.To, step.Hops, step.Attempt})
 		}
 	}
 	slices.SortStableFunc(t.Job.Way, wayStep.compare)
 	return ctx.Err()
+}
+
+// whose are the managers that have a broker's job, where one of them tells whose jobs of its name it has.
+func whose(at []string, manager string, brokers []string, broker string) []string {
+	if slices.Contains(brokers, broker) {
+		return at
+	}
+	return slices.DeleteFunc(at, func(name string) bool { return name == manager })
 }
 
 // compare orders a way by what must be before what: clocks of managers differ.

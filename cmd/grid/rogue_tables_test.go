@@ -95,3 +95,22 @@ func TestTreeOfOneRogue(t *testing.T) {
 		v.bounded(h, says)
 	}
 }
+
+// TestJobsOfOneName: of jobs to which two brokers have given one name the one that was asked for is told.
+func TestJobsOfOneName(t *testing.T) {
+	t.Parallel()
+	v, show, url := rogueTables(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/way" {
+			fmt.Fprint(w, `{"steps":[{"broker":"https://theirs:1","did":"handed_in"},{"broker":"https://ours:1","did":"freed"}],"waits":["https://theirs:1"],"runs":[]}`)
+			return
+		}
+		fmt.Fprintf(w, `{"name":%q,"waiting":["x"],"rows":[]}`, "https://"+r.Host)
+	})
+	for broker, want := range map[string]string{"https://theirs:1": "handed in", "https://ours:1": "no manager that answers has job x"} {
+		h := v.grid(0, append(show, url, "--tree", "--job", "x", "--broker", broker)...)
+		text := h.out + h.errs
+		if !strings.Contains(text, want) || strings.Contains(text, "handed in") == strings.Contains(text, "its place is free again") || (h.code == 0) != strings.Contains(text, "waits here") {
+			t.Errorf("%s: exit code %d\n%s", broker, h.code, text)
+		}
+	}
+}

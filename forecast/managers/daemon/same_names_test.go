@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -76,6 +78,21 @@ func TestNamesOfOtherBrokersJobs(t *testing.T) {
 	}
 	if slices.Sort(ran); fmt.Sprint(ran) != "[a b]" {
 		t.Errorf("%v ran", ran)
+	}
+	var a, b Way
+	for id, into := range map[string]*Way{"a": &a, "b": &b} {
+		resp, err := victim.Client.Get(f.configs[0].Name + "/v1/way?job=" + id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(json.NewDecoder(resp.Body).Decode(into), resp.Body.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	both := []string{victim.Name, rogue.Name}
+	slices.Sort(both)
+	if got, want := fmt.Sprint(a.Waits, a.Runs, b.Waits, b.Runs), fmt.Sprint([]string{}, both, []string{rogue.Name}, []string{victim.Name}); got != want {
+		t.Errorf("jobs of the names are told as %s, not %s", got, want)
 	}
 
 	f.has("a a b", "b", 0)
