@@ -28,7 +28,7 @@ var mayImport = map[string][]string{
 	"jdl/formats":              {"jdl"},
 	"batch":                    {},
 	"credential":               {"asked", "durable", "foreign"},
-	"environment":              {"durable"},
+	"environment":              {"durable", "foreign"},
 	"environment/registry":     {"credential", "environment"},
 	"environment/tags":         {"durable", "environment"},
 	"readahead":                {},

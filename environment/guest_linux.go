@@ -33,7 +33,7 @@ func guest() int {
 	runtime.LockOSThread()
 	link, input, err := guestLines()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "grid-launch: in the machine:", err)
+		fmt.Fprintln(os.Stderr, "grid-launch: in the machine:", oneLine(err))
 		unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF)
 	}
 	out := &line{w: fd(link)}

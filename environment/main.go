@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"gridbroker/foreign"
 )
 
 // Exit codes of a launch that did not run the job, as env(1) and the shells have them. A job may end with 125 or 126
@@ -52,12 +54,12 @@ func Main(args []string, in, out, errs *os.File) int {
 func runJob(args []string, in, out, errs *os.File) int {
 	l, err := parseLaunch(args, errs)
 	if err != nil {
-		fmt.Fprintln(errs, "grid-launch:", err)
+		fmt.Fprintln(errs, "grid-launch:", oneLine(err))
 		return 2
 	}
 	code, err := l.run(in, out, errs)
 	if err != nil {
-		fmt.Fprintln(errs, "grid-launch:", err)
+		fmt.Fprintln(errs, "grid-launch:", oneLine(err))
 		l.tell(err)
 	}
 	return code
@@ -80,7 +82,7 @@ func which(args []string, out, errs *os.File) int {
 		}
 	}
 	if err != nil {
-		fmt.Fprintln(errs, "grid-launch:", err)
+		fmt.Fprintln(errs, "grid-launch:", oneLine(err))
 		return exitNotDeployed
 	}
 	return 0
@@ -156,7 +158,8 @@ func (l *launch) tell(err error) {
 	os.WriteFile(l.report, []byte(line+"\n"), 0o600) // whoever asked for it takes a missing one for the job's own end
 }
 
-func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", " ") }
+// oneLine is what an error says, in one line: there may be words of registries and images in it.
+func oneLine(err error) string { return foreign.Text(strings.ReplaceAll(err.Error(), "\n", " ")) }
 
 func (l *launch) variables() []string {
 	var env []string
@@ -197,7 +200,7 @@ func Deploy(ctx context.Context, args []string, fetch Fetch, codec Codec, errs i
 		return 2
 	}
 	if err := deployAll(ctx, *file, f.Args(), *image, fetch, codec); err != nil {
-		fmt.Fprintln(errs, "grid-deploy:", err)
+		fmt.Fprintln(errs, "grid-deploy:", oneLine(err))
 		return exitNotDeployed
 	}
 	return 0

@@ -317,7 +317,7 @@ func (n *Node) supervise(job *Job, in, out, errs *os.File) (outcome Outcome, cod
 		return outcome, exitNotDeployed, err
 	}
 	if err := tree.Check(); err != nil {
-		fmt.Fprintln(errs, "grid-launch:", err)
+		fmt.Fprintln(errs, "grid-launch:", oneLine(err))
 	}
 	return outcome, outcome.Code(), explainLimits(job.Definition, outcome)
 }

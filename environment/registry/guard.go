@@ -25,6 +25,7 @@ type guard struct {
 	timeout time.Duration
 	inner   *credential.Transport
 	proxies sync.Map // hosts of the site's own proxies
+	shown   shown
 }
 
 // maxDocument bounds manifests and configurations in bytes; the OCI distribution specification asks registries for 4 MiB.
@@ -56,6 +57,7 @@ func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.URL.Scheme != "https" && !(credential.ThisMachine(g.home) && credential.ThisMachine(r.URL.Hostname())) {
 		return nil, fmt.Errorf("registry %s leads to %s://%s: only HTTPS is followed", g.home, r.URL.Scheme, r.URL.Host)
 	}
+	g.shown.note(r)
 	ctx, cancel := context.WithCancel(r.Context())
 	resp, err := credential.ThroughProxy(g.inner).RoundTrip(r.WithContext(ctx))
 	if err != nil {

@@ -34,7 +34,8 @@ func (r Client) Push(ctx context.Context, dir, digest, place string) error {
 	if err != nil {
 		return err
 	}
-	return remote.Write(repo.Digest(digest), img, r.options(ctx, place)...)
+	opts, shown := r.options(ctx, place)
+	return shown.hush(remote.Write(repo.Digest(digest), img, opts...))
 }
 
 // stored is an image of a layout, a partial.CompressedImageCore.

@@ -36,18 +36,21 @@ func (r Client) Blobs(place string) (environment.Blobs, error) {
 	}
 	return environment.Blobs{
 		Manifest: func(ctx context.Context, digest string) (io.ReadCloser, error) {
-			d, err := remote.Get(repo.Digest(digest), r.options(ctx, place)...)
+			opts, shown := r.options(ctx, place)
+			d, err := remote.Get(repo.Digest(digest), opts...)
 			if err != nil {
-				return nil, err
+				return nil, shown.hush(err)
 			}
 			return io.NopCloser(bytes.NewReader(d.Manifest)), nil
 		},
 		Blob: func(ctx context.Context, digest string) (io.ReadCloser, error) {
-			l, err := remote.Layer(repo.Digest(digest), r.options(ctx, place)...)
+			opts, shown := r.options(ctx, place)
+			l, err := remote.Layer(repo.Digest(digest), opts...)
 			if err != nil {
-				return nil, err
+				return nil, shown.hush(err)
 			}
-			return l.Compressed()
+			body, err := l.Compressed()
+			return body, shown.hush(err)
 		},
 	}, nil
 }
@@ -58,14 +61,16 @@ func (r Client) Digest(ctx context.Context, place, tag string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("registry %s: %w", place, err)
 	}
-	d, err := remote.Get(repo.Tag(tag), r.options(ctx, place)...)
+	opts, shown := r.options(ctx, place)
+	d, err := remote.Get(repo.Tag(tag), opts...)
 	if err != nil {
-		return "", err
+		return "", shown.hush(err)
 	}
 	return d.Digest.String(), nil
 }
 
-func (r Client) options(ctx context.Context, place string) []remote.Option {
+// options are those of one request, with what it shows of us.
+func (r Client) options(ctx context.Context, place string) ([]remote.Option, *shown) {
 	keys := r.Keychain
 	if keys == nil {
 		keys = careful{}
@@ -74,10 +79,11 @@ func (r Client) options(ctx context.Context, place string) []remote.Option {
 	if timeout == 0 {
 		timeout = 30 * time.Second
 	}
+	g := newGuard(hostOf(place), timeout)
 	return []remote.Option{
-		remote.WithContext(ctx), remote.WithAuthFromKeychain(keys), remote.WithTransport(newGuard(hostOf(place), timeout)),
+		remote.WithContext(ctx), remote.WithAuthFromKeychain(keys), remote.WithTransport(g),
 		remote.WithRetryBackoff(remote.Backoff{Duration: timeout / 30, Factor: 3, Jitter: 0.1, Steps: 3}),
-	}
+	}, &g.shown
 }
 
 // hostOf is the host of a repository HOST/NAME, without its port.
