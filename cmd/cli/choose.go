@@ -21,6 +21,7 @@ import (
 
 	"gridbroker/broker"
 	"gridbroker/cmd/cli/document"
+	"gridbroker/jdl/classad"
 	"gridbroker/jobs"
 )
 
@@ -51,10 +52,29 @@ func (s *selection) chooser() (*chooser, error) {
 	variables := jobVariables()
 	used := &usedNames{among: variables, found: map[string]any{}}
 	if c.where, err = expr.Compile(s.where, expr.Env(jobTypes(variables)), expr.AsBool(), expr.Patch(used)); err != nil {
-		return nil, fmt.Errorf("--where: %w", err)
+		return nil, fmt.Errorf("--where: %w%s", err, whereHint(err, variables))
 	}
 	c.asked = used.found
 	return c, nil
+}
+
+// whereHint says what may have been meant by an expression that cannot be read.
+func whereHint(err error, variables map[string]any) string {
+	said, ok := errors.AsType[*file.Error](err)
+	if !ok {
+		return ""
+	}
+	if strings.Contains(said.Message, `Operator("=")`) {
+		return "\n  equal is ==: 'exit_code == 0'"
+	}
+	name, unknown := strings.CutPrefix(said.Message, "unknown name ")
+	if !unknown {
+		return ""
+	}
+	if near := classad.Nearest(name, slices.Collect(maps.Keys(variables))); near != "" {
+		return "\n  did you mean " + near + "?"
+	}
+	return "\n  names are the keys of a job's JSON: grid list --json"
 }
 
 // usedNames finds the variables that an expression names.
@@ -147,9 +167,15 @@ func (c *chooser) keep(rs []*jobs.Outcome) []*jobs.Outcome {
 }
 
 func (c *chooser) still(r *jobs.Outcome) bool {
-	return (c.name == "" || like(c.name, r.Name)) &&
+	return (c.name == "" || c.named(r)) &&
 		(c.site == "" || like(c.site, r.Site) || like(c.site, r.At) || like(c.site, r.Resource)) &&
 		(c.group == "" || c.inGroup(r))
+}
+
+// named is whether the job has the name that is asked for, or has it as a node of its collection, sweep or DAG: patterns are of
+// names alone.
+func (c *chooser) named(r *jobs.Outcome) bool {
+	return like(c.name, r.Name) || !patterned(c.name) && like(c.name, r.Node)
 }
 
 // inGroup is whether the job is of the collection, sweep or DAG that is asked for.
@@ -160,11 +186,10 @@ func (c *chooser) inGroup(r *jobs.Outcome) bool {
 // misnamed says which of the names that are asked for none of all recorded jobs has, which is a slip of the
 // keyboard. A pattern may fit none, and at a site may be none.
 func (c *chooser) misnamed(all []*jobs.Outcome) error {
-	named := func(r *jobs.Outcome) bool { return like(c.name, r.Name) }
 	switch {
 	case c.group != "" && !patterned(c.group) && !slices.ContainsFunc(all, c.inGroup):
 		return fmt.Errorf("no collection, sweep or DAG is %s", c.group)
-	case c.name != "" && !patterned(c.name) && !slices.ContainsFunc(all, named):
+	case c.name != "" && !patterned(c.name) && !slices.ContainsFunc(all, c.named):
 		return fmt.Errorf("no job is called %s", c.name)
 	}
 	return nil

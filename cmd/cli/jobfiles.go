@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gridbroker/broker"
+	"gridbroker/foreign"
 	"gridbroker/glue"
 	"gridbroker/jdl"
 	"gridbroker/jdl/classad"
@@ -39,7 +40,17 @@ func readJobs(d *deps, paths []string) ([]jobFile, error) {
 		sayWarnings(d, set)
 		files = append(files, jobFile{path, set})
 	}
+	nameGroups(files)
 	return files, errors.Join(errs...)
+}
+
+// nameGroups calls the jobs of a file that has several, and no name for them, as the file is called.
+func nameGroups(files []jobFile) {
+	for _, f := range files {
+		if len(f.set.Jobs) > 1 && f.set.Name == "" && f.path != "-" {
+			f.set.Name = foreign.Text(filepath.Base(f.path))
+		}
+	}
 }
 
 func readJobFile(d *deps, path string, opts ...jdl.Option) (*jdl.JobSet, error) {

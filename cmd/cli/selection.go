@@ -64,13 +64,13 @@ func (s *selection) register(cmd *cobra.Command) {
 	f.BoolVarP(&s.all, "all", "a", false, "all recorded jobs")
 	f.StringVar(&s.since, "since", "", "jobs submitted since a `time` (2h, 3d, 2026-11-21, 2026-11-21T06:00)")
 	f.StringSliceVar(&s.states, "state", nil, "jobs in these `states` (intended, submitting, accepted, preparing, queued, running, held, finishing, done, failed, cancelled, lost)")
-	f.StringVar(&s.name, "name", "", "jobs whose name is `NAME` or fits the pattern")
+	f.StringVar(&s.name, "name", "", "jobs whose name is `NAME` or fits the pattern, and nodes of that name")
 	f.StringVar(&s.site, "at", "", "jobs at this `NAME` of a site or resource, or at those that fit the pattern")
 	if f.Lookup("site") == nil { // elsewhere it says where jobs may go
 		f.StringVar(&s.site, "site", "", "the same as --at `NAME`")
 	}
 	f.StringVar(&s.exit, "exit", "", "jobs that ended with this exit `code`; also '!=0', '>=2', '1,2'")
-	f.StringVar(&s.group, "group", "", "jobs of the collection, sweep or DAG of this `ID` or name")
+	f.StringVar(&s.group, "group", "", "jobs of the collection, sweep or DAG of this `ID` or name (its JobName, or that of its file)")
 	f.StringVar(&s.where, "where", "", "jobs for which an `expression` over their JSON is true: 'retries > 1 && site == \"CERN\"'")
 }
 

@@ -130,6 +130,7 @@ func runSubmit(ctx context.Context, d *deps, args []string, f submitOptions) err
 	case f.wait:
 		err = followJobs(ctx, d, s, waitOptions{f.discovery, f.timeout, true}, rs)
 	default:
+		sayGroups(d, rs)
 		sayUnsent(d, s, rs)
 		sayInTree(d, s, rs)
 	}

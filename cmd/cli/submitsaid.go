@@ -103,6 +103,21 @@ func sayUnsent(d *deps, s *session, rs []*jobs.Outcome) {
 	sayErr(d, "%s until somebody follows: %s sends %s while it runs, grid follow always", count, hint, them)
 }
 
+// sayGroups tells the id that stands for all jobs of a collection, sweep or DAG.
+func sayGroups(d *deps, rs []*jobs.Outcome) {
+	count := map[string]int{}
+	for _, r := range rs {
+		count[r.Parent]++
+	}
+	delete(count, "") // those of no group
+	for _, r := range rs {
+		if n := count[r.Parent]; n > 0 {
+			sayErr(d, "%s stands for all %s of %s", r.Parent, counted(n, "job"), r.ParentName)
+			delete(count, r.Parent)
+		}
+	}
+}
+
 // waits is "2 jobs wait", and how they are called after that.
 func waits(n int) (count, them string) {
 	if n == 1 {
