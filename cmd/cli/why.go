@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gridbroker/glue"
 	"gridbroker/jobs"
 	"gridbroker/plugins"
 )
@@ -340,14 +341,22 @@ func whyEnded(d *deps, o *jobs.Outcome) []string {
 	case o.State == plugins.Done && !o.Failure():
 		return []string{fmt.Sprintf("It is done: it ran %s at %s%s and ended with exit code %s. %s", ranText(d, o), at, on(o.Host), firstOf(exitText(o), "0"), whereOutput(o))}
 	case o.State == plugins.Done:
-		verdict := fmt.Sprintf("It ran to its end at %s%s, %s, and its own exit code was %s: that is the program's verdict, not the site's.", at, on(o.Host), ranText(d, o), exitText(o))
-		return []string{verdict, whereSaid(o)}
+		return []string{fmt.Sprintf("It ran to its end at %s%s, %s, and its own exit code was %s: %s", at, on(o.Host), ranText(d, o), exitText(o), whoseVerdict(o)), whereSaid(o)}
 	case o.State == plugins.Cancelled:
 		return []string{fmt.Sprintf("It was cancelled%s.", because(o.Reason))}
 	case o.State == plugins.Lost:
 		return []string{fmt.Sprintf("%s no longer knows it: it was removed there, or the site was set up anew. %s sends it again.", at, typed("resubmit", o.ID))}
 	}
 	return whyFailed(d, o, at)
+}
+
+// whoseVerdict is whether a job's exit code is its program's. ARC CEs pass on that of the launcher, which may be the program's, too.
+func whoseVerdict(o *jobs.Outcome) string {
+	inside := func(told string) bool { return strings.HasPrefix(told, "VEE-") }
+	if o.Handle.Interface == glue.InterfaceARCREST && slices.ContainsFunc(o.Environments, inside) && exitText(o) == "125" {
+		return "so a job ends there whose runtime environment the site could not make, unless the program itself did."
+	}
+	return "that is the program's verdict, not the site's."
 }
 
 func whyFailed(d *deps, o *jobs.Outcome, at string) []string {
