@@ -16,6 +16,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"gridbroker/credential"
+	"gridbroker/jdl/classad"
 	"gridbroker/jobs"
 
 	"gridbroker/plugins"
@@ -183,8 +184,8 @@ type settingError struct{ place, said string }
 
 func (e *settingError) Error() string { return e.place + ": " + e.said }
 
-// noSetting says that there is no setting of a name, and where it stands in a table but is one of the file itself.
-func noSetting(key []string, settings any) string {
+// noSetting says that there is no setting of a name, which one of these kinds it may have been meant for, and where it stands in a table but is one of the file itself.
+func noSetting(key []string, kinds reflect.Type, settings any) string {
 	said := "no such setting: " + strings.Join(key, ".")
 	last := key[len(key)-1]
 	for f := range reflect.TypeOf(settings).Fields() {
@@ -192,7 +193,30 @@ func noSetting(key []string, settings any) string {
 			return said + "; " + last + " is one of the whole file: write it above the first [table]"
 		}
 	}
+	if near := classad.Nearest(last, settingNames(kinds, key[:len(key)-1])); near != "" {
+		return said + "; did you mean " + near + "?"
+	}
 	return said
+}
+
+// settingNames are those of the table, or of the tables of a list, at a path below a type; none where there is none.
+func settingNames(t reflect.Type, path []string) (names []string) {
+	for t.Kind() == reflect.Slice || t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	for f := range t.Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("toml"), ",")
+		if len(path) > 0 && name == path[0] {
+			return settingNames(f.Type, path[1:])
+		}
+		if len(path) == 0 && name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // configError names file, line and column in its text.

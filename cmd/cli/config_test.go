@@ -49,8 +49,8 @@ func TestConfig(t *testing.T) {
 
 func TestConfigErrorsHavePositions(t *testing.T) {
 	for text, want := range map[string]string{
-		"sources = ['local:']\nsorces = []\n": "grid.toml:2:1: no such setting: sorces",
-		"[[local]]\nname = 'a'\nslot = 3\n":   "grid.toml:3:1: no such setting: local.slot",
+		"sources = ['local:']\nsorces = []\n": "grid.toml:2:1: no such setting: sorces; did you mean sources?",
+		"[[local]]\nname = 'a'\nslot = 3\n":   "grid.toml:3:1: no such setting: local.slot; did you mean slots?",
 		"[[local]]\nname = 'a'\nscouts = 3\n": "grid.toml:3:1: no such setting: local.scouts; scouts is one of the whole file: write it above the first [table]",
 		"deadline = 'soon'\n":                 "grid.toml:1:",
 		"deadline = 8\n":                      "grid.toml:1:1: \"8\" is no length of time",

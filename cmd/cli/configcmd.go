@@ -154,24 +154,25 @@ func checkPlaces(d *deps, c config, b *plugins.Registry) error {
 	return nil
 }
 
-// configTemplate is a file to begin with: every setting is the default, behind a comment sign.
-const configTemplate = `# Settings of grid. Every line is the default; docs/configuration.md has all of them.
+// configTemplate is a file to begin with: defaults and examples behind comment signs.
+const configTemplate = `# Settings of grid. A line holds once its # is taken away; docs/configuration.md has all settings.
 
-# Where to look for resources; the same URLs as --info takes.
+# Where to look for resources; the same URLs as --info takes. Without this line this machine, local:.
 # sources = ["ldap://bdii.example.org:2170/o=glue", "https://ce.example.org/arex", "slurm+ssh://me@login.example.org", "local:"]
 
 # The virtual organisation to be a member of, where neither job nor credential says.
 # vo = "atlas"
 
-# How resources are ranked: hybrid, jdl, fastest-queue, random, paper, forecast, data.
+# How resources are ranked: hybrid, jdl, fastest-queue, random, paper, forecast, data. The default:
 # policy = "hybrid"
 
-# Resources that do not publish what a job needs: keep or reject.
+# Resources that do not publish what a job needs: keep or reject. The default:
 # unknown = "keep"
 
-# Jobs for a resource that is not known to run any; 0: no limit.
+# Jobs for a resource that is not known to run any; 0: no limit. The default:
 # scouts = 5
 
+# A named site on this machine; any number of them.
 # [[local]]
 # name = "desk"
 # slots = 4

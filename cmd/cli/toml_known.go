@@ -49,7 +49,7 @@ func (k known) check(path string, text []byte) error {
 		}
 		if wrong != nil {
 			at := p.Shape(wrong.Raw).Start
-			return &settingError{fmt.Sprintf("%s:%d:%d", path, at.Line, at.Column), noSetting(said, k.all)}
+			return &settingError{fmt.Sprintf("%s:%d:%d", path, at.Line, at.Column), noSetting(said, k.kinds, k.all)}
 		}
 	}
 	return nil
