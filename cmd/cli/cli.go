@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -74,6 +75,7 @@ func Main(ctx context.Context, env Env, args []string) int {
 		err = out.lost()
 	}
 	code := exitCode(ctx, err)
+	a.json = a.json || code == exitUsage && asksJSON(args)
 	if err = remedied(inWords(ctx, err, code)); err != nil {
 		failedJSON(a, err, code)
 	}
@@ -81,6 +83,14 @@ func Main(ctx context.Context, env Env, args []string) int {
 		sayErr(a, "%s", err)
 	}
 	return code
+}
+
+// asksJSON is whether a command line asks for JSON, whose flags before that may be none and kept it from being read.
+func asksJSON(args []string) bool {
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	return slices.Contains(args, "--json")
 }
 
 func rootCmd(d *deps) *cobra.Command {
@@ -158,7 +168,8 @@ func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 		return knownVerb(cmd, words) // the flag is that of a verb that there is not
 	}
 	name, dashes := unknown.GetSpecifiedName(), "--"
-	if unknown.GetSpecifiedShortnames() != "" {
+	word, _, _ := strings.Cut(unknown.GetSpecifiedShortnames(), "=")
+	if word != "" {
 		dashes = "-"
 	}
 	var names []string
@@ -168,6 +179,9 @@ func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 		}
 	})
 	hint := ""
+	if len(word) > 1 { // of several letters with one dash, as HTCondor's
+		name = word
+	}
 	if there := flagElsewhere(cmd.Name(), name); there != "" {
 		hint = "; " + there
 	} else if near := classad.Nearest(name, names); near != "" {
