@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A drained cluster whose agent says nothing is shown as both; who changes a job is told in its log
@@ -44,5 +45,27 @@ func TestDrainedAndSilent(t *testing.T) {
 	}
 	if text := at("alice", "GET", "/v1/jobs/"+id+"/log", nil, 200); !strings.Contains(text, `"said":"another description, priority 7, before 1"`) {
 		t.Error(text)
+	}
+}
+
+// Who looks at the past is told what he sees of it, and what of now; where nothing is known of then, that no processor was free is not said.
+func TestThePastIsToldFromNow(t *testing.T) {
+	f := newFront(t, nil)
+	f.led()
+	if r := f.asked(t.Context(), "agent0", "POST", "/v1/clusters/c0/slots", f.delta("c0", 3, nil)); r.Code != 200 {
+		t.Fatal(r.Body)
+	}
+	then := f.now.Add(-time.Hour)
+	for at, want := range map[string][]string{
+		"/": {"<dt>processors free</dt>", ">Clusters and their agents</h2>", ">Queue</h2>"},
+		fmt.Sprint("/?at=", then.Unix()): {"<dt>processors free at " + then.UTC().Format("15:04") + "</dt><dd>–</dd>", "<dt>clusters heard, now</dt>", ">Clusters and their agents, now</h2>",
+			">Queue, now</h2>", ">Budgets, now</h2>"},
+	} {
+		text := f.asked(t.Context(), "alice", "GET", at, nil).Body.String()
+		for _, v := range want {
+			if !strings.Contains(text, v) {
+				t.Errorf("%s is without %s", at, v)
+			}
+		}
 	}
 }
