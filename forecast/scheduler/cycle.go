@@ -327,7 +327,7 @@ func (w *work) unbook(j *Job, why string, leave time.Duration) {
 		j.Misses++
 	}
 	if leave > 0 {
-		avoid(w, j, p.Cluster, leave)
+		avoid(w, j, p.Cluster, max(leave, oftenMissed(j.Misses)))
 	}
 	j.State, j.Booking, j.Charged, j.Reason, j.Native, j.Withdraw = Waiting, nil, 0, why, "", false
 	w.change(j)
@@ -335,6 +335,12 @@ func (w *work) unbook(j *Job, why string, leave time.Duration) {
 	if j.Cancel {
 		w.final(j, Cancelled, byOwner)
 	}
+}
+
+// oftenMissed is for how long a cluster is left alone by a job that has missed so many slots: the third in a row that is missed by
+// chance is rare, and a batch system may have reasons never to begin a job that nobody here knows of.
+func oftenMissed(misses int) time.Duration {
+	return min(avoidRefused, avoidBusy<<max(0, min(misses-3, 10)))
 }
 
 // final ends a job that has no place.

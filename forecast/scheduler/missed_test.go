@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"testing"
+	"time"
 
 	"gridbroker/forecast/wire"
 )
@@ -36,5 +37,33 @@ func TestMissedSlotIsTold(t *testing.T) {
 	}
 	if j := w.job(id); j.State != Running || j.Native != "RUNNING" || j.Reason != "" {
 		t.Errorf("then it is %s %q: %q", j.State, j.Native, j.Reason)
+	}
+}
+
+// A job that misses slot after slot at a site, as where its batch system takes it and begins it never, is sent there ever more seldom: each
+// try takes a slot from others, and counts as one that the site did not keep.
+func TestSlotsThatAreMissedAgainAndAgain(t *testing.T) {
+	w := newWorld(t, sqliteDSN(t), 3, 0, 6)
+	site := w.sites["c0"]
+	site.start = wire.Begin
+	id := w.submit("alice", "k", 600)
+	var at []int64 // when a slot was missed
+	for tries := 0; len(at) < 9 && w.now.Before(simEpoch.Add(4*time.Hour)); w.step(10) {
+		j := w.job(id)
+		if j.State == Sent && j.Tries > tries {
+			tries = j.Tries
+			for i := range site.nodes {
+				site.nodes[i] = simNode{until: w.now.Unix() + 120}
+			}
+		}
+		if j.Misses > len(at) {
+			at = append(at, w.now.Unix())
+		}
+	}
+	if len(at) < 9 {
+		t.Fatalf("only %d slots were missed", len(at))
+	}
+	if first, last := at[1]-at[0], at[8]-at[7]; first > 300 || last < 600 || last > 1000 {
+		t.Errorf("the second was %d s after the first, the ninth %d s after the eighth", first, last)
 	}
 }
