@@ -102,6 +102,30 @@ func recalled(t *testing.T, name string, policy batch.Policy, seed uint64) {
 	}
 }
 
+// A place whose time has come, of a job of which nobody says that it started, is not given again: later it may not last for as long, as b's does not,
+// behind whom a has both nodes.
+func TestPlacesOfThePast(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0).UTC()
+	s := batch.State{Now: now, Nodes: []batch.Node{{Name: "x", CPUs: 1, Memory: 1, Up: true}, {Name: "y", CPUs: 1, Memory: 1, Up: true}}, Jobs: []batch.Job{
+		{ID: "runs", Procs: 1, Requested: 100 * time.Second, Submitted: now, Started: now, Placed: []batch.Placement{{Node: "y", Procs: 1}}},
+		{ID: "a", Procs: 2, Memory: 1, Requested: 100 * time.Second, Submitted: now},
+		{ID: "b", Procs: 1, Memory: 1, Requested: 100 * time.Second, Submitted: now},
+	}}
+	for name, policy := range recalling() {
+		f := batch.Forecaster{Policy: policy}
+		live, err := f.Live(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for at, want := range []time.Duration{0, 200 * time.Second} {
+			live.Advance(now.Add(time.Duration(10*at) * time.Second))
+			if got := starts(live.Starts(0)); got["b"].Sub(now) != want || got["a"].Sub(now) != 100*time.Second {
+				t.Errorf("%s: after %d s %v", name, 10*at, got)
+			}
+		}
+	}
+}
+
 // Whether a node has room for a job from some time on is what trying every second says.
 func TestNodeOpens(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
