@@ -50,7 +50,12 @@ func (d *difference) among(at int64) bool {
 	if at != d.was.Now.Unix() {
 		return at < d.was.Now.Unix()
 	}
-	return slices.ContainsFunc(d.was.Jobs, func(j Job) bool { return j.ID != "" && j.Submitted.Unix() >= at })
+	for i := range d.was.Jobs {
+		if j := &d.was.Jobs[i]; j.ID != "" && j.Submitted.Unix() >= at {
+			return true
+		}
+	}
+	return false
 }
 
 // age works out the priorities of jobs that wait as a picture of this moment has them, where they grow with age: from what each is
