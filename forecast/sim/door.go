@@ -14,13 +14,13 @@ import (
 // door is the back-end of all sites of a run.
 type door struct {
 	*grid
-	numbers map[string]int       // of jobs, by record
-	states  map[string]fate      // by attempt
+	numbers map[string]int // of jobs, by record
+	states  map[attempt]fate
 	limits  map[string]time.Time // by attempt that was sent ahead: when it counts as late
 }
 
 func newDoor(g *grid) door {
-	return door{g, map[string]int{}, map[string]fate{}, map[string]time.Time{}}
+	return door{g, map[string]int{}, map[attempt]fate{}, map[string]time.Time{}}
 }
 
 // fate is what became of an attempt so far: little, as there is one for every job of a run.
@@ -29,16 +29,15 @@ type fate struct {
 	started, ended int64 // Unix time in seconds; 0: not yet
 }
 
-// status is what a site says of it.
-func (f fate) status() plugins.Status {
-	st := plugins.Status{State: f.state, Started: at(f.started), Ended: at(f.ended)}
+// tell writes what a site says of it.
+func (f fate) tell(st *plugins.Status) {
+	st.State, st.Started, st.Ended = f.state, at(f.started), at(f.ended)
 	switch f.state {
 	case plugins.Done:
 		st.ExitCode = glue.Some(0)
 	case plugins.Failed:
 		st.Fault, st.Reason = plugins.SitesFault, "lost with its node"
 	}
-	return st
 }
 
 // at is a time in seconds; 0: none.
@@ -79,7 +78,7 @@ func (d door) Submit(_ context.Context, reqs []plugins.Request, _ plugins.Progre
 		if !begin.IsZero() {
 			d.limits[id] = begin.Add(d.scenario.Latency.Duration).Add(missedAfter)
 		}
-		d.states[id] = fate{state: plugins.Queued}
+		d.states[attemptOf(id)] = fate{state: plugins.Queued}
 		out[i].Handle = plugins.Handle{Interface: q.Endpoint.Interface, Endpoint: q.Endpoint.URL, ID: id}
 	}
 	return out
@@ -119,8 +118,8 @@ func (d door) Status(_ context.Context, hs []plugins.Handle) []plugins.Status {
 		}
 		if c.down {
 			out[i] = plugins.Status{State: plugins.Unknown, Err: &plugins.Error{Kind: plugins.Unavailable, Op: "status", Endpoint: h.Endpoint, Said: "connection refused"}}
-		} else if f, ok := d.states[h.ID]; ok {
-			out[i] = f.status()
+		} else if f, ok := d.states[attemptOf(h.ID)]; ok {
+			f.tell(&out[i])
 		} else {
 			out[i] = plugins.Status{State: plugins.Lost}
 		}
@@ -135,7 +134,7 @@ func (d door) Cancel(_ context.Context, hs []plugins.Handle) []error {
 	for i, h := range hs {
 		c := d.at(h.Endpoint)
 		d.run.Messages++
-		if errs[i] = c.advance(d.now); errs[i] != nil || d.states[h.ID].state != plugins.Queued {
+		if errs[i] = c.advance(d.now); errs[i] != nil || d.states[attemptOf(h.ID)].state != plugins.Queued {
 			continue
 		}
 		if k := slices.IndexFunc(c.coming, func(a arrival) bool { return a.id == h.ID }); k >= 0 {
@@ -143,7 +142,7 @@ func (d door) Cancel(_ context.Context, hs []plugins.Handle) []error {
 		} else if errs[i] = c.engine.Cancel(h.ID, d.Now()); errs[i] != nil {
 			continue
 		}
-		d.states[h.ID] = fate{state: plugins.Cancelled}
+		d.states[attemptOf(h.ID)] = fate{state: plugins.Cancelled}
 		if _, booked := d.limits[h.ID]; booked {
 			d.run.Missed++
 			delete(d.limits, h.ID)
@@ -154,7 +153,7 @@ func (d door) Cancel(_ context.Context, hs []plugins.Handle) []error {
 
 // begun is told of every start.
 func (d door) begun(_ int, id string, _ *site, start time.Time) {
-	d.states[id] = fate{state: plugins.Running, started: start.Unix()}
+	d.states[attemptOf(id)] = fate{state: plugins.Running, started: start.Unix()}
 	if limit, booked := d.limits[id]; booked && start.After(limit) {
 		d.run.Missed++
 	}
@@ -168,5 +167,5 @@ func (d door) left(_ int, id string, _ *site, start, end time.Time, well bool) {
 		f.state = plugins.Failed
 		d.run.Again++
 	}
-	d.states[id] = f
+	d.states[attemptOf(id)] = f
 }

@@ -139,7 +139,7 @@ func (l *life) close(ctx context.Context) error {
 func (l *life) forget(f *followed) {
 	delete(l.numbers, f.outcome.ID)
 	for k := range l.jobs[f.number].tries + 1 {
-		delete(l.states, globalID(f.number, k))
+		delete(l.states, theAttempt(f.number, k))
 	}
 }
 

@@ -64,6 +64,28 @@ func globalID(number, attempt int) string {
 	return "g" + strconv.Itoa(number) + "." + strconv.Itoa(attempt)
 }
 
+// attempt is one of a job, in one number.
+type attempt int64
+
+// maxAttempts bounds those of a job.
+const maxAttempts = 1 << 20
+
+// theAttempt is the so-many-th of a job, from 0 on.
+func theAttempt(job, number int) attempt { return attempt(job*maxAttempts + number) }
+
+// attemptOf is the one of a name.
+func attemptOf(id string) attempt {
+	job, number := 0, 0
+	for i := 1; i < len(id); i++ {
+		if id[i] == '.' {
+			job, number = number, 0
+			continue
+		}
+		number = 10*number + int(id[i]-'0')
+	}
+	return theAttempt(job, number)
+}
+
 // numberOf is the job of an attempt.
 func numberOf(id string) int {
 	digits, _, _ := strings.Cut(strings.TrimPrefix(id, "g"), ".")

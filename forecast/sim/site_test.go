@@ -30,3 +30,12 @@ func TestPublishKeepsRecords(t *testing.T) {
 		t.Errorf("%v, then %v in use, %q, told at %v and %v", third.UsedSlots, fourth.UsedSlots, fourth.Name, third.Created, fourth.Created)
 	}
 }
+
+// Attempts are read out of the names that they were given.
+func TestAttemptsAreRead(t *testing.T) {
+	for _, of := range [][2]int{{0, 0}, {7, 1}, {349_999, 12}} {
+		if is, want := attemptOf(globalID(of[0], of[1])), theAttempt(of[0], of[1]); is != want {
+			t.Errorf("%v: %d, want %d", of, is, want)
+		}
+	}
+}

@@ -211,7 +211,7 @@ func (c *stored) begun(number int, id string, s *site, start time.Time) {
 func (c *stored) left(number int, id string, s *site, start, end time.Time, well bool) {
 	c.door.left(number, id, s, start, end, well)
 	c.last = c.now
-	if !well && c.states[id].state == plugins.Cancelled {
+	if !well && c.states[attemptOf(id)].state == plugins.Cancelled {
 		return // taken back by the scheduler, which plans it anew
 	}
 	c.past = append(c.past, ended{c.handed[number], number, c.jobs[number].tries, c.now})
@@ -242,7 +242,7 @@ func (c *stored) forget() {
 	for len(c.past) > 0 && c.past[0].at+forgetAfter <= c.now {
 		delete(c.numbers, c.past[0].record)
 		for k := range c.past[0].tries {
-			delete(c.states, globalID(c.past[0].number, k))
+			delete(c.states, theAttempt(c.past[0].number, k))
 		}
 		c.past = c.past[1:]
 	}
