@@ -3,7 +3,7 @@ package wire
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"fmt"
+	"encoding/hex"
 	"maps"
 	"math"
 	"math/bits"
@@ -62,7 +62,12 @@ func (h hash) minus(o hash) hash {
 }
 
 // String writes 32 hexadecimal digits.
-func (h hash) String() string { return fmt.Sprintf("%016x%016x", h.high, h.low) }
+func (h hash) String() string {
+	var b [16]byte
+	binary.BigEndian.PutUint64(b[:8], h.high)
+	binary.BigEndian.PutUint64(b[8:], h.low)
+	return hex.EncodeToString(b[:])
+}
 
 // Set is all slots of a cluster as one side of a connection knows them. The
 // zero Set is empty. It is not safe for concurrent use.
