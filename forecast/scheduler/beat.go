@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"gridbroker/forecast/wire"
@@ -143,18 +144,21 @@ func (m *memory) bookings(cluster, known string, now int64) *wire.Ack {
 	if c.mark.String() == known {
 		return &wire.Ack{Same: true}
 	}
+	if slices.ContainsFunc(c.booked, func(j *Job) bool { return j.Booking.body == nil }) {
+		return nil
+	}
+	slices.SortFunc(c.booked, func(a, b *Job) int {
+		x, y := a.Booking.body, b.Booking.body
+		return cmp.Or(cmp.Compare(x.From, y.From), strings.Compare(x.Key, y.Key))
+	})
 	ack := &wire.Ack{Bookings: make([]wire.Booking, 0, len(c.booked))}
 	for _, j := range c.booked {
-		if j.Booking.body == nil {
-			return nil
-		}
 		if j.Booking.To > now {
 			b := *j.Booking.body
 			b.Running = j.State == Running
 			ack.Bookings = append(ack.Bookings, b)
 		}
 	}
-	slices.SortFunc(ack.Bookings, func(a, b wire.Booking) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Key, b.Key)) })
 	return ack
 }
 

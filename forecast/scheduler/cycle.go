@@ -210,21 +210,19 @@ func (w *work) plan(ctx context.Context) error {
 	}
 	list := p.Plan(in.jobs, in.slots, &in.rules)
 	w.report.Planning = time.Since(began)
-	outlook := make(map[int32]bool, len(list))
+	outlook := make([]bool, len(in.jobs))
 	var likely []foreseen
 	for _, b := range list {
-		place := in.place(b, w.now.Unix())
-		if in.jobs[b.Job].Queued {
-			if !b.Tentative {
-				w.move(in.of[b.Job].Job, place)
+		switch j := in.of[b.Job].Job; {
+		case b.Tentative && in.jobs[b.Job].Queued: // it stays where it is
+		case b.Tentative:
+			if outlook[b.Job] = true; !w.first && !j.foreseen(in.clusters[b.Cluster].name, w.now.Unix()+int64(b.From)) {
+				likely = append(likely, foreseen{j, in.place(b, w.now.Unix())})
 			}
-			continue
-		}
-		if b.Tentative {
-			outlook[b.Job] = true
-			likely = append(likely, foreseen{in.of[b.Job].Job, place})
-		} else {
-			w.book(in.of[b.Job].Job, place)
+		case in.jobs[b.Job].Queued:
+			w.move(j, in.place(b, w.now.Unix()))
+		default:
+			w.book(j, in.place(b, w.now.Unix()))
 		}
 	}
 	if !w.first {
@@ -236,7 +234,7 @@ func (w *work) plan(ctx context.Context) error {
 		if passed[i] > 0 {
 			w.pass(e, passed[i])
 		}
-		if !w.first && e.Outlook != nil && !outlook[int32(i)] && e.State == Waiting {
+		if !w.first && e.Outlook != nil && !outlook[i] && e.State == Waiting {
 			e.Outlook = nil
 			w.change(e.Job)
 		}

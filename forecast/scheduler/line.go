@@ -34,8 +34,9 @@ type inLine struct {
 	mark  wire.Mark // of its booking
 	asked *placed   // what its site is asked about; nil: nothing
 	moved bool
-	// wish is where it may run, nil: that is not known, as of the so-many-th judging of all, and until a time.
+	// wish is where it may run, nil: that is not known, as of the so-many-th judging of all, by its key, which holds until a time.
 	wish   *wish
+	wished string
 	judged int
 	until  int64
 	// planned is what planning is told of the job itself, and owner whose it is: what is looked at in every cycle lies together.
@@ -119,12 +120,12 @@ func (l *line) settle() {
 		if e.Booking != nil {
 			e.mark = wire.MarkOne(e.Booking.Key, e.Booking.To, e.State == Running)
 		}
-		if e.moved, e.wish = false, nil; e.in != to {
+		if e.moved, e.until = false, 0; e.in != to {
 			gone[e.in], come[to] = append(gone[e.in], e), append(come[to], e)
 			e.in = to
 		}
 		was := e.asked
-		if e.asked = e.Job.asked(was); to == nowhere {
+		if e.asked = e.Job.asked(e.owner.name, was); to == nowhere {
 			e.asked = nil
 		}
 		if e.asked != was && was != nil {
@@ -262,12 +263,15 @@ type placed struct {
 	from         int64 // when its site is to let it begin; 0: nobody waits for that
 }
 
-// asked is what the site of a job is asked about; nil: nothing. It is that of before where nothing of it is new.
-func (j *Job) asked(was *placed) *placed {
+// asked is what the site of a job is asked about; nil: nothing. It is that of before where nothing of it is new. The owner's name
+// is the same text for all of his jobs: they are told from others' by where it is.
+func (j *Job) asked(owner string, was *placed) *placed {
 	if j.State != Sent && j.State != Running {
 		return nil
 	}
-	is := placed{j.holder(), j.Booking.Cluster, j.ID, j.request(), j.Handle, j.Seq, 0}
+	by := j.holder()
+	by.owner = owner
+	is := placed{by, j.Booking.Cluster, j.ID, j.request(), j.Handle, j.Seq, 0}
 	if j.State == Sent && !j.Booking.Turn && !j.Withdraw && !j.Cancel {
 		is.from = j.Booking.From
 	}

@@ -15,14 +15,16 @@ type foreseen struct {
 // of them move a little in every cycle, which would cost more than all else.
 const maxOutlooks = 5000
 
-// outlooks keeps where jobs are likely to go. Small changes are not worth
-// writing. Where more have changed than a cycle writes, those come first that have
-// none, then the oldest: each has its turn.
+// foreseen tells whether a job has an outlook already that is as good as one of a cluster and a start: small changes are not
+// worth writing.
+func (j *Job) foreseen(cluster string, from int64) bool {
+	old := j.Outlook
+	return old != nil && old.Cluster == cluster && max(old.From-from, from-old.From) <= 60
+}
+
+// outlooks keeps where jobs are likely to go that have no such outlook. Where there are more than a cycle writes, those
+// come first that have none, then the oldest: each has its turn.
 func (w *work) outlooks(list []foreseen) {
-	list = slices.DeleteFunc(list, func(f foreseen) bool {
-		old, p := f.job.Outlook, f.place
-		return old != nil && old.Cluster == p.Cluster && max(old.From-p.From, p.From-old.From) <= 60
-	})
 	if len(list) > maxOutlooks {
 		slices.SortStableFunc(list, func(a, b foreseen) int { return cmp.Compare(a.job.Outlook.age(), b.job.Outlook.age()) })
 		list = list[:maxOutlooks]

@@ -215,7 +215,7 @@ func (w *work) explain(in *inputs, list []plan.Booking) {
 		if left--; left < 0 {
 			return
 		}
-		if text := cmp.Or(w.mem.unfit(j), in.of[i].wish.unmet, blocked(plan.Explain(in.jobs[i], in.slots, &in.rules), j)); text != j.Blocked {
+		if text := cmp.Or(w.mem.unfit(j), in.of[i].wish.unmet, blocked(plan.Hinder(&in.jobs[i], in.slots, &in.rules), j)); text != j.Blocked {
 			j.Blocked = text
 			w.change(j)
 		}

@@ -35,7 +35,10 @@ func (m *memory) knows(e *inLine, now int64) bool {
 		return true
 	}
 	key, until := e.key(now)
-	e.wish, e.judged, e.until = m.wishes[key], m.judged, until
+	if e.wish == nil || e.judged != m.judged || e.wished != key {
+		e.wish, e.wished = m.wishes[key], key
+	}
+	e.judged, e.until = m.judged, until
 	return e.wish != nil
 }
 

@@ -1,5 +1,7 @@
 package plan
 
+import "math"
+
 // Why counts what keeps a job from the slots there are. Every slot counts once,
 // for the first thing that stands in the way.
 type Why struct {
@@ -20,22 +22,32 @@ type Why struct {
 }
 
 // Explain looks at every slot for one job.
-func Explain(j Job, slots []Slot, r *Rules) Why {
+func Explain(j Job, slots []Slot, r *Rules) Why { return explain(&j, slots, r, math.MaxInt) }
+
+// Hinder is Explain that looks no further once it has found a slot that fits: other jobs stand in the way then, and what the
+// other slots lack does not matter.
+func Hinder(j *Job, slots []Slot, r *Rules) Why { return explain(j, slots, r, 1) }
+
+// explain looks at slots until so many fit.
+func explain(j *Job, slots []Slot, r *Rules, most int) Why {
 	w := Why{Slots: len(slots), Bypassed: int(j.Bypassed), Untouched: r.MaxBypass > 0 && j.Bypassed >= r.MaxBypass}
-	w.NoBudget = !r.affords(&j, r.purses())
+	w.NoBudget = !r.Free && r.fee(j) > r.Users[j.User].Left
 	for i := range slots {
+		if w.Fit == most {
+			break
+		}
 		s := slots[i]
 		c := &r.Clusters[s.Cluster]
-		tmin, tmax := r.window(&j, s.Cluster)
+		tmin, tmax := r.window(j, s.Cluster)
 		s.From = max(s.From, tmin)
 		switch {
 		case !c.open():
 			w.Stale++
 		case !r.Wishes[j.Wish].Allows(s.Cluster, s.Class):
 			w.Rights++
-		case s.Priority == 0 && !r.outranks(&j, &s):
+		case s.Priority == 0 && !r.outranks(j, &s):
 			w.Owner++
-		case !r.outranks(&j, &s):
+		case !r.outranks(j, &s):
 			w.Priority++
 		case !c.takes(j.Wall):
 			w.Guest++

@@ -22,3 +22,26 @@ func TestOwnersFunctionIsNamed(t *testing.T) {
 		}
 	}
 }
+
+// What keeps a job waiting is told alike by who looks at every slot and by who ends with the first that fits.
+func TestHinderIsExplain(t *testing.T) {
+	fits, none := 0, 0
+	for seed := range uint64(20) {
+		jobs, slots, r := varied(t, seed)
+		for i := range jobs {
+			all, is := Explain(jobs[i], slots, r), Hinder(&jobs[i], slots, r)
+			if all.Fit == 0 {
+				if none++; is != all {
+					t.Fatalf("seed %d, job %d: %+v, want %+v", seed, i, is, all)
+				}
+				continue
+			}
+			if fits++; is.Fit != 1 || is.NoBudget != all.NoBudget || is.Slots != all.Slots {
+				t.Fatalf("seed %d, job %d: %+v, want one that fits of %+v", seed, i, is, all)
+			}
+		}
+	}
+	if fits == 0 || none == 0 {
+		t.Errorf("of %d jobs slots fit, of %d none", fits, none)
+	}
+}

@@ -161,16 +161,16 @@ func (g *gangs) anywhere(j *Job, than *turn) (b Booking, ok bool) {
 func (g *gangs) together(j *Job, c int) (Booking, bool) {
 	end := g.r.Now + g.r.Horizon
 	tmin, _ := g.r.window(j, uint16(c))
-	w := &g.r.Wishes[j.Wish]
+	classes, wants, last := g.r.Wishes[j.Wish].Classes, j.wants(), max(end, g.r.Clusters[c].TMax) // who asks may use the cluster
 	open, got, soonest := g.open[:0], int32(0), int32(Never)
 	g.cpus.clear()
 	for _, i := range g.list(c) {
 		s := &g.work[i]
-		if s.From > max(end, g.r.Clusters[c].TMax) {
+		if s.From > last {
 			break
 		}
 		from := max(s.From, tmin)
-		if s.CPUs == 0 || s.To-from < j.Wall || !w.Allows(s.Cluster, s.Class) || !g.joins(j, s, i) {
+		if s.CPUs == 0 || s.To-from < j.Wall || !bit(classes, s.Class) || !g.joins(j, s, i) {
 			continue
 		}
 		if soonest-j.Wall < from {
@@ -181,7 +181,7 @@ func (g *gangs) together(j *Job, c int) (Booking, bool) {
 			got = g.count(j, open)
 		}
 		open, soonest = append(open, i), min(soonest, s.To)
-		if got += g.gain(j, i); got >= j.wants() {
+		if got += g.gain(j, i); got >= wants {
 			g.open = open
 			return g.bookTogether(j, open, from), true
 		}

@@ -320,6 +320,10 @@ func (p *index) wishes() {
 				}
 			}
 		}
+		if i > 0 && slices.Equal(list, p.rooms[i-1]) { // as a rule
+			p.rooms[i] = p.rooms[i-1]
+			continue
+		}
 		p.rooms[i] = slices.Clone(list)
 	}
 	p.costs = make([]offer, len(p.kinds)*chances)

@@ -122,7 +122,7 @@ func (m *misses) of(j *Job) ceiling {
 	if !j.narrow() {
 		return m.others[demand{j.Wish, j.Procs, j.Nodes}]
 	}
-	if of := m.narrow[j.Wish]; int(j.Procs) < len(of) {
+	if of := m.narrow[j.Wish]; of != nil {
 		return of[j.Procs]
 	}
 	return ceiling{}
@@ -145,7 +145,9 @@ func (m *misses) failed(j *Job) {
 		return
 	}
 	of := &m.narrow[j.Wish]
-	*of = append(*of, make([]ceiling, max(0, int(j.Procs)+1-len(*of)))...)
+	if *of == nil {
+		*of = make([]ceiling, narrow+1)
+	}
 	(*of)[j.Procs] = c
 }
 
