@@ -65,8 +65,8 @@ func (s follower) due(now time.Time) map[string]bool {
 	return list
 }
 
-// found notes that a cluster had news of guests.
-func (s follower) found(name string) {
+// newsOf notes that a cluster had news of guests.
+func (s follower) newsOf(name string) {
 	if e := s.early[name]; e != nil {
 		e.pause = earlyPause
 		if soon := time.Now().Add(earlyPause); e.next.After(soon) {

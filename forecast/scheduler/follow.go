@@ -17,12 +17,17 @@ import (
 type follower struct {
 	*Scheduler
 	last  map[string]mark   // what was told of a booking, by its request
+	found *findings         // the same of those at the sites, in the order in which they are asked about
 	early map[string]*early // by cluster: whose turn comes sooner
 	woken map[string]bool   // by request: those that their sites were told to look at
+	// within bounds the time of one request.
+	within func(ctx context.Context) (context.Context, context.CancelFunc)
 }
 
 func newFollower(s *Scheduler) follower {
-	return follower{s, map[string]mark{}, map[string]*early{}, map[string]bool{}}
+	return follower{s, map[string]mark{}, &findings{}, map[string]*early{}, map[string]bool{}, func(ctx context.Context) (context.Context, context.CancelFunc) {
+		return context.WithTimeout(ctx, actionTime)
+	}}
 }
 
 // mark is what tells two states of a job at its site apart.
@@ -79,7 +84,7 @@ const holdersAtOnce = 200
 // the owners of those of which it fails, and may end the round.
 func (s follower) round(ctx context.Context, only map[string]bool, failed func(owner string, err error) error) error {
 	all := s.atSites(only)
-	if only == nil {
+	if s.found.begin(only == nil); only == nil {
 		s.forget(all)
 	}
 	each := slices.Collect(stretches(all, func(a, b *placed) bool { return a.by == b.by }))
@@ -180,7 +185,7 @@ func (s follower) ask(ctx context.Context, cred authority, owner string, list []
 		for i := range jobs {
 			hs[i] = jobs[i].handle
 		}
-		asking, cancel := context.WithTimeout(ctx, actionTime)
+		asking, cancel := s.within(ctx)
 		states := back.Status(asking, hs)
 		s.wake(asking, back, jobs, states)
 		cancel()
@@ -221,15 +226,20 @@ func (s follower) wake(ctx context.Context, back plugins.Submitter, jobs []*plac
 func (s follower) tell(ctx context.Context, jobs []*placed, states []plugins.Status) error {
 	var news []*seen
 	var marks []mark
-	changed := map[string]bool{}
-	for i, st := range states {
+	changed, before := map[string]bool{}, len(s.found.is)
+	for i := range states {
+		st, p := &states[i], jobs[i]
 		if st.State == plugins.Unknown {
 			continue
 		}
 		is := mark{st.State, plain(st.Native), unix(st.Started)}
-		if s.last[jobs[i].request] != is {
-			news, marks = append(news, seenOf(jobs[i].job, jobs[i].request, st)), append(marks, is)
-			changed[jobs[i].cluster] = true
+		was, known := s.found.of(p)
+		if !known {
+			was = s.last[p.request]
+		}
+		if s.found.add(p, is); was != is {
+			news, marks = append(news, seenOf(p.job, p.request, *st)), append(marks, is)
+			changed[p.cluster] = true
 		}
 	}
 	if len(news) == 0 {
@@ -237,7 +247,7 @@ func (s follower) tell(ctx context.Context, jobs []*placed, states []plugins.Sta
 	}
 	err := s.store.tx(ctx, func(h handle) error {
 		for i, v := range news {
-			if err := h.mail.post(ctx, kindSeen, marks[i].key(v.Request), v); err != nil {
+			if err := h.mail.post(ctx, kindSeen, marks[i].key(v.Request), *v); err != nil {
 				return err
 			}
 		}
@@ -245,13 +255,14 @@ func (s follower) tell(ctx context.Context, jobs []*placed, states []plugins.Sta
 		return nil
 	})
 	if err != nil {
+		s.found.is = s.found.is[:before]
 		return err
 	}
 	for i, v := range news {
 		s.last[v.Request] = marks[i]
 	}
 	for name := range changed {
-		s.found(name)
+		s.newsOf(name)
 	}
 	s.poke()
 	return nil
