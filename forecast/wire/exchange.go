@@ -11,7 +11,7 @@ func (e *Mismatch) Error() string { return "out of step: " + e.Why }
 // Set is the slots of a full delta; a *Mismatch tells that they are not those of its
 // digest.
 func (d *Delta) Set() (*Set, error) {
-	set := &Set{slots: make(map[uint64]Slot, len(d.Put))}
+	set := &Set{slots: make(map[uint64]kept, len(d.Put))}
 	for i := range d.Put {
 		set.Put(d.Put[i])
 	}
@@ -51,7 +51,7 @@ func (s *Set) changes(d *Delta) (undo func()) {
 		}
 		was[id] = nil
 		if v, ok := s.slots[id]; ok {
-			was[id] = &v
+			was[id] = &v.Slot
 		}
 	}
 	for _, id := range d.Drop {
@@ -96,7 +96,7 @@ func (s *Set) differ(next []Slot) *Delta {
 	there := make(map[uint64]bool, len(next))
 	for _, v := range next {
 		there[v.ID] = true
-		if old, ok := s.slots[v.ID]; !ok || old != v {
+		if old, ok := s.slots[v.ID]; !ok || old.Slot != v {
 			d.Put = append(d.Put, v)
 		}
 	}

@@ -72,8 +72,14 @@ func (h hash) String() string {
 // Set is all slots of a cluster as one side of a connection knows them. The
 // zero Set is empty. It is not safe for concurrent use.
 type Set struct {
-	slots map[uint64]Slot
+	slots map[uint64]kept
 	sum   hash
+}
+
+// kept is a slot with its hash, which is wanted again when the slot goes.
+type kept struct {
+	Slot
+	sum hash
 }
 
 // Len is the number of slots.
@@ -86,30 +92,31 @@ func (s *Set) Digest() string { return s.sum.String() }
 // All calls f for every slot, in no order.
 func (s *Set) All(f func(Slot)) {
 	for _, v := range s.slots {
-		f(v)
+		f(v.Slot)
 	}
 }
 
 // Slot finds a slot.
 func (s *Set) Slot(id uint64) (Slot, bool) {
 	v, ok := s.slots[id]
-	return v, ok
+	return v.Slot, ok
 }
 
 // Put adds a slot or takes the place of the one with its ID.
 func (s *Set) Put(v Slot) {
 	s.Drop(v.ID)
 	if s.slots == nil {
-		s.slots = map[uint64]Slot{}
+		s.slots = map[uint64]kept{}
 	}
-	s.slots[v.ID] = v
-	s.sum = s.sum.plus(v.hash())
+	sum := v.hash()
+	s.slots[v.ID] = kept{v, sum}
+	s.sum = s.sum.plus(sum)
 }
 
 // Drop takes a slot out; one that is not there is no error.
 func (s *Set) Drop(id uint64) {
 	if old, ok := s.slots[id]; ok {
-		s.sum = s.sum.minus(old.hash())
+		s.sum = s.sum.minus(old.sum)
 		delete(s.slots, id)
 	}
 }
