@@ -112,6 +112,9 @@ func (u Unit) of(n float64) string {
 	if u == Seconds {
 		return duration(time.Duration(n * float64(time.Second)))
 	}
+	if n == 1 && u >= Slots {
+		return [...]string{Slots: "1 slot", SlotsOnNode: "1 slot on one node", GPUs: "1 GPU"}[u]
+	}
 	return fmt.Sprintf("%.0f%s", n, [...]string{Megabytes: " MB", Slots: " slots", SlotsOnNode: " slots on one node", GPUs: " GPUs"}[u])
 }
 

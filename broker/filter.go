@@ -86,6 +86,17 @@ func (r *Reason) String() string {
 	return fmt.Sprintf("want %s, have %s", r.Want, r.Have)
 }
 
+// limited is an amount of what is limited, with that named once.
+func (r *Reason) limited(amount string) string {
+	switch r.Want.Unit {
+	case GPUs, SlotsOnNode:
+		return amount
+	case Slots:
+		return amount + strings.TrimPrefix(r.limit, "slots")
+	}
+	return r.limit + " " + amount
+}
+
 // Unknown says what a value that is not published means for a filter.
 type Unknown string
 

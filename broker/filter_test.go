@@ -25,7 +25,7 @@ func TestFilters(t *testing.T) {
 		{name: "GPUs of one that describes itself", res: func(r *glue.Resource) { r.Schema = "self" }, job: func(j *jdl.Job) { j.Demand.GPUs = 2 },
 			unkown: "slots: want 2 GPUs, have GPUs not published"},
 		{name: "too few GPUs", res: func(r *glue.Resource) { r.GPUs = glue.Some[int64](1) }, job: func(j *jdl.Job) { j.Demand.GPUs = 2 },
-			want: "slots: want 2 GPUs, have 1 GPUs"},
+			want: "slots: want 2 GPUs, have 1 GPU"},
 		{name: "too little disk", res: func(r *glue.Resource) { r.MaxDisk = glue.Some[int64](20480) }, job: func(j *jdl.Job) { j.Demand.Disk = 9000 * 1024 },
 			want: "disk: want 9216000 MB, have 20480 MB"},
 		{name: "disk not published", job: func(j *jdl.Job) { j.Demand.Disk = 10 }, unkown: "disk: want 10 MB, have disk not published"},

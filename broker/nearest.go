@@ -163,7 +163,7 @@ func (m *Match) obstacles(cs []judged, row int) []obstacle {
 		if why := f.Reject(m.Job, m.Resources[row]); why != nil {
 			name := string(f.Name)
 			if why.limit != "" {
-				name = fmt.Sprintf("%s %s", why.limit, why.Want)
+				name = why.limited(why.Want.String())
 			}
 			obs = append(obs, obstacle{name: name, filter: f.Name, reason: why})
 		}

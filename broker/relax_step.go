@@ -52,7 +52,7 @@ func (m *Match) step(o obstacle, r *glue.Resource) (step, bool) {
 	why := o.reason
 	switch {
 	case why.limit != "":
-		render := func(f float64) string { return why.limit + " " + why.Want.Unit.of(f) }
+		render := func(f float64) string { return why.limited(why.Want.Unit.of(f)) }
 		return step{key: o.name, from: o.name, need: why.Have.Amount, up: true, bound: why.Want.Amount, render: render}, true
 	case o.filter == ByEnvironment, o.filter == ByQueue:
 		return step{key: why.Want.String(), from: why.Want.String(), need: math.NaN()}, true
