@@ -29,6 +29,7 @@ func TestHabitsFromElsewhere(t *testing.T) {
 		"list --where exitcode==0":   "did you mean exit_code?",
 		"list --where JobStatus==2":  "names are the keys of a job's JSON: grid list --json",
 		"list --where exit_code=0":   "equal is ==: 'exit_code == 0'",
+		"man submit":                 "it writes pages into a directory, and submit is a verb: man grid-submit shows",
 		"condor_history":             "it is grid list --all here",
 		"get --all":                  `unknown command "get"; it is grid output here`,
 		"kill -a":                    `unknown command "kill"; it is grid cancel here`,

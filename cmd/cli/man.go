@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +22,9 @@ func manCmd(d *deps) *cobra.Command {
 		Args:    usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir := abs(d, args[0])
+			if _, err := os.Stat(dir); err != nil && slices.Contains(verbNames(cmd.Root()), args[0]) {
+				return misused(cmd, fmt.Errorf("it writes pages into a directory, and %s is a verb", args[0]), fmt.Sprintf(": man grid-%s shows one that is installed, grid %s --help the same words", args[0], args[0]))
+			}
 			if err := os.MkdirAll(dir, 0o755); err != nil {
 				return err
 			}
