@@ -208,7 +208,7 @@ func (h actionTable) again(ctx context.Context, a action, due int64, r result) e
 
 // drop implements actions.
 func (h actionTable) drop(ctx context.Context, _, key string) (bool, error) {
-	n, err := h.exec(ctx, "update action set done = 1, result = $2, ending = $3 where key = $1 and done = 0 and attempts = 0", key, byOwner, string(unasked))
+	n, err := h.exec(ctx, "update action set done = 1, result = $2, ending = $3 where key = $1 and done = 0 and attempts = 0", key, onRequest, string(unasked))
 	return n == 1, err
 }
 

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"strings"
 	"testing"
 
 	"gridbroker/forecast/wire"
@@ -97,6 +98,26 @@ func TestCancelledWhileLaunched(t *testing.T) {
 		}
 		if left := w.left("alice"); left < w.conf.Budget-1 {
 			t.Errorf("arrives %v: she has %v of %v", arrives, left, w.conf.Budget)
+		}
+	}
+}
+
+// A job that an administrator cancels is not said to have been cancelled by its owner, and its log tells who did.
+func TestCancelledByAnAdministrator(t *testing.T) {
+	for who, admin := range map[string]bool{"alice": false, "root": true} {
+		f := newFront(t, nil)
+		l := f.led()
+		f.s.setLead(l.Epoch)
+		id := f.submit("alice", "k", sample).ID
+		if r := f.asked(t.Context(), who, "POST", "/v1/jobs/cancel", []byte(`{"ids": ["`+id+`"]}`)); r.Code != 200 {
+			t.Fatal(r.Body)
+		}
+		if _, err := f.s.Cycle(t.Context(), l.Epoch); err != nil {
+			t.Fatal(err)
+		}
+		said := f.asked(t.Context(), "alice", "GET", "/v1/jobs/"+id+"/log", nil).Body.String()
+		if !strings.Contains(said, `"event":"cancelled"`) || strings.Contains(said, "owner") || strings.Contains(said, "an administrator, root, wants it") != admin {
+			t.Errorf("by %s: %s", who, said)
 		}
 	}
 }

@@ -331,7 +331,7 @@ func (w *work) unbook(j *Job, why string, leave time.Duration) {
 	w.change(j)
 	w.say(j, p.Cluster, "replan", "%s", why)
 	if j.Cancel {
-		w.final(j, Cancelled, byOwner)
+		w.final(j, Cancelled, onRequest)
 	}
 }
 

@@ -105,7 +105,7 @@ func TestCancelledWithoutCredential(t *testing.T) {
 	for range 10 {
 		w.step(30)
 	}
-	if j := w.job(id); j.State != Cancelled || j.Reason != byOwner {
+	if j := w.job(id); j.State != Cancelled || j.Reason != onRequest {
 		t.Errorf("after the renewal it is %s: %s", j.State, j.Reason)
 	}
 }

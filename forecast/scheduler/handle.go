@@ -32,10 +32,10 @@ func (w news) cancel(ctx context.Context, id string) error {
 	}
 	j.Cancel = true
 	w.change(j)
-	w.say(j, "", "cancel", "asked for by its owner")
+	w.say(j, "", "cancel", "asked for")
 	switch j.State {
 	case Waiting:
-		w.final(j, Cancelled, byOwner)
+		w.final(j, Cancelled, onRequest)
 	case Booked:
 		return w.cancelBooked(ctx, j)
 	case Sent, Running:
@@ -44,7 +44,7 @@ func (w news) cancel(ctx context.Context, id string) error {
 	return nil
 }
 
-const byOwner = "cancelled by its owner"
+const onRequest = "cancelled on request"
 
 // cancelBooked ends a job that nobody has begun to send, at once: its slot is free
 // and its fee given back. Where a launch is under way, or was tried, that finds
@@ -52,7 +52,7 @@ const byOwner = "cancelled by its owner"
 func (w news) cancelBooked(ctx context.Context, j *Job) error {
 	unsent, err := w.unsend(ctx, j, "cancelled")
 	if unsent {
-		w.final(j, Cancelled, byOwner)
+		w.final(j, Cancelled, onRequest)
 	}
 	return err
 }
@@ -443,7 +443,7 @@ func (w *work) ended(j *Job, v seen) {
 	case v.State == plugins.Done:
 		j.Reason = "" // some batch systems keep why it waited
 	case j.Cancel:
-		j.Ending, j.Reason = Cancelled, byOwner // what the site says is often why it waited
+		j.Ending, j.Reason = Cancelled, onRequest // what the site says is often why it waited
 	case v.State == plugins.Lost:
 		j.Ending, j.Reason = Failed, "the site does not know it any more"
 	}

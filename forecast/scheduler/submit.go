@@ -207,6 +207,12 @@ func (s *Scheduler) order(ctx context.Context, who Person, k kind, id, key strin
 		if err := h.mail.post(ctx, k, string(k)+"/"+id+"/"+key, body); err != nil {
 			return err
 		}
+		if list[0].Owner != who.Subject && k == kindCancel { // the message does not tell
+			note := Entry{At: s.now().UnixMilli(), Job: id, Who: who.Subject, Event: "cancel", Said: "an administrator, " + who.Subject + ", wants it"}
+			if err := h.log.write(ctx, 0, []Entry{note}); err != nil {
+				return err
+			}
+		}
 		h.wake()
 		return nil
 	})

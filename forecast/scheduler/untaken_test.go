@@ -37,8 +37,8 @@ func TestClustersThatTakeNothing(t *testing.T) {
 	launched("sometimes", endedBad, "no", "no")
 	launched("sometimes", endedWell, "")
 	launched("sometimes", endedBad, "no", "no")
-	launched("unasked", unasked, byOwner, "the booking is over", "in whatever words", errExpired.Error())
-	launched("says what the scheduler says", endedBad, byOwner, byOwner, byOwner)
+	launched("unasked", unasked, onRequest, "the booking is over", "in whatever words", errExpired.Error())
+	launched("says what the scheduler says", endedBad, onRequest, onRequest, onRequest)
 	launched("before", "", "quota", "quota", "quota")
 	launched("before, well", "", "")
 	launched("before, well", endedBad, "no", "no")
@@ -46,7 +46,7 @@ func TestClustersThatTakeNothing(t *testing.T) {
 	launched("before, well", endedBad, "no")
 	launched("well", endedWell, "", "", "")
 	got, err := Untaken(t.Context(), w.store)
-	if want := map[string]string{"broken": "no such account", "says what the scheduler says": byOwner}; err != nil || !maps.Equal(got, want) {
+	if want := map[string]string{"broken": "no such account", "says what the scheduler says": onRequest}; err != nil || !maps.Equal(got, want) {
 		t.Errorf("%v, %v; want %v", got, err, want)
 	}
 }
