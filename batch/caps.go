@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -29,6 +30,7 @@ type More struct {
 type Take struct {
 	Cap    string
 	Amount int
+	Free   bool // it counts for others, and does not keep the job itself from starting
 }
 
 // caps are those of a machine, by number.
@@ -59,6 +61,7 @@ type more struct {
 type take struct {
 	cap    int32
 	amount int64
+	free   bool
 }
 
 // caps sets up what jobs may have.
@@ -85,8 +88,9 @@ func (c *caps) takes(j *Job, kinds *numbers[string]) (list []take, kind int32) {
 	var name []byte
 	for _, t := range j.Takes {
 		if i, ok := c.of[t.Cap]; ok && t.Amount > 0 {
-			list = append(list, take{i, int64(t.Amount)})
+			list = append(list, take{i, int64(t.Amount), t.Free})
 			name = binary.AppendUvarint(binary.AppendUvarint(name, uint64(i)), uint64(t.Amount))
+			name = strconv.AppendBool(name, t.Free)
 		}
 	}
 	if len(list) == 0 {
@@ -101,7 +105,7 @@ func (c *caps) takes(j *Job, kinds *numbers[string]) (list []take, kind int32) {
 // beyond names a cap of which a job would have more than all may ever have.
 func (c *caps) beyond(j *Job) (name string, most int64) {
 	for _, t := range j.Takes {
-		if i, ok := c.of[t.Cap]; ok && int64(t.Amount) > c.all[i] {
+		if i, ok := c.of[t.Cap]; ok && !t.Free && int64(t.Amount) > c.all[i] {
 			return t.Cap, c.all[i]
 		}
 	}
@@ -145,12 +149,12 @@ func (c *caps) any() bool { return len(c.left) > 0 }
 
 // lets tells whether there is as much left as a job would have.
 func (c *caps) lets(takes []take) bool {
-	return !slices.ContainsFunc(takes, func(t take) bool { return c.left[t.cap] < t.amount })
+	return !slices.ContainsFunc(takes, func(t take) bool { return !t.free && c.left[t.cap] < t.amount })
 }
 
 // plans tells whether a job may have a place in the future.
 func (c *caps) plans(takes []take) bool {
-	return !slices.ContainsFunc(takes, func(t take) bool { return !c.planned[t.cap] && c.left[t.cap] < t.amount })
+	return !slices.ContainsFunc(takes, func(t take) bool { return !t.free && !c.planned[t.cap] && c.left[t.cap] < t.amount })
 }
 
 // begun takes what a job has that starts, ended gives it back.

@@ -38,7 +38,7 @@ func (c *slowCaps) over(j *job, runs []slowStay, early bool) bool {
 		}
 	}
 	for _, t := range c.state.Jobs[j.ID].Takes {
-		if has[t.Cap]+t.Amount > most[t.Cap] {
+		if !t.Free && has[t.Cap]+t.Amount > most[t.Cap] {
 			return true
 		}
 	}
@@ -68,9 +68,36 @@ func capped(rng *rand.Rand, s *State) {
 		s.Caps = append(s.Caps, c)
 		for i := range s.Jobs {
 			if rng.IntN(3) == 0 {
-				s.Jobs[i].Takes = append(s.Jobs[i].Takes, Take{c.Name, 1 + rng.IntN(c.Most)})
+				s.Jobs[i].Takes = append(s.Jobs[i].Takes, Take{Cap: c.Name, Amount: 1 + rng.IntN(c.Most)})
 			}
 		}
+	}
+}
+
+// exempted lets some that take of a limit be free of it.
+func exempted(s *State) {
+	for i := range s.Jobs {
+		for k := range s.Jobs[i].Takes {
+			s.Jobs[i].Takes[k].Free = (i+k)%3 == 0
+		}
+	}
+}
+
+// TestSlurmCapsFree: the same where some jobs count in a limit that does not bind them.
+func TestSlurmCapsFree(t *testing.T) {
+	testbed.Computes(t)
+	now := time.Unix(1_700_000_000, 0).UTC()
+	f := Forecaster{Policy: Policy{Name: "slurm"}}
+	out, err := f.Forecast(State{Now: now, Nodes: []Node{{Name: "n", CPUs: 1, Up: true}}, Caps: []Cap{{Name: "l", Most: 2}},
+		Jobs: []Job{{ID: "a", Procs: 1, Requested: time.Hour, Submitted: now, Takes: []Take{{Cap: "l", Amount: 9, Free: true}}}}})
+	if err != nil || len(out.Jobs) != 1 {
+		t.Errorf("more than there is of what does not bind it: %+v, %v", out, err)
+	}
+	sum := runsCompared{capped: true, exempted: true}
+	sum.first(t, 150)
+	t.Logf("%+v", sum)
+	if sum.charted < 200 || sum.fine < 200 {
+		t.Errorf("only %+v starts compared", sum)
 	}
 }
 
@@ -92,7 +119,7 @@ func TestSlurmCapsRun(t *testing.T) {
 func TestSlurmCapsBeyond(t *testing.T) {
 	now := time.Unix(1_000_000, 0).UTC()
 	job := func(id string, amount int) Job {
-		return Job{ID: id, Procs: 1, Requested: time.Hour, Submitted: now, Takes: []Take{{"l", amount}, {"unknown", 9}, {"l", 0}}}
+		return Job{ID: id, Procs: 1, Requested: time.Hour, Submitted: now, Takes: []Take{{Cap: "l", Amount: amount}, {Cap: "unknown", Amount: 9}, {Cap: "l", Amount: 0}}}
 	}
 	runs := job("r", 3)
 	runs.Started, runs.Placed, runs.Procs = now, []Placement{{"n", 8}}, 8
@@ -118,7 +145,7 @@ func TestSlurmCapsBeyond(t *testing.T) {
 	if did, err := live.Sync(s); err != nil || !did.Configured || live.Starts(1)[0].ID != "a" || !live.Starts(1)[0].Start.Equal(now) {
 		t.Errorf("there are nine: %+v, %v, %+v", did, err, live.Starts(1))
 	}
-	s.Jobs[2].Takes = []Take{{"l", 8}}
+	s.Jobs[2].Takes = []Take{{Cap: "l", Amount: 8}}
 	if did, err := live.Sync(s); err != nil || did.Changed != 1 {
 		t.Errorf("b takes eight: %+v, %v", did, err)
 	}
@@ -133,7 +160,7 @@ func TestSlurmCapsMore(t *testing.T) {
 	job := Job{Procs: 1, Requested: time.Hour, Submitted: now}
 	r, a, b := job, job, job
 	r.ID, r.Started, r.Placed = "r", now, []Placement{{"n", 1}}
-	a.ID, a.Takes, b.ID = "a", []Take{{"l", 1}}, "b"
+	a.ID, a.Takes, b.ID = "a", []Take{{Cap: "l", Amount: 1}}, "b"
 	s := State{Now: now, Nodes: []Node{{Name: "n", CPUs: 1, Up: true}}, Jobs: []Job{r, a, b}, Caps: []Cap{{Name: "l", Later: []More{{now.Add(time.Hour), 1}}}}}
 	f := Forecaster{Policy: Policy{Name: "slurm"}}
 	out, err := f.Forecast(s)
@@ -150,8 +177,8 @@ func TestSlurmCapsCounts(t *testing.T) {
 		return Job{ID: id, Procs: procs, Requested: limit, Submitted: now, Started: now, Placed: []Placement{{"n", procs}}, Takes: takes}
 	}
 	s := State{Now: now, Nodes: []Node{{Name: "n", CPUs: 4, Up: true}}, Caps: []Cap{{Name: "planned", Most: 1, Planned: true}, {Name: "l", Most: 1}}, Jobs: []Job{
-		runs("1", 1, 10*time.Hour, Take{"planned", 1}), runs("2", 1, 10*time.Minute, Take{"l", 1}), runs("3", 2, time.Hour),
-		{ID: "4", User: "u", Procs: 1, Requested: 30 * time.Minute, Submitted: now, Takes: []Take{{"planned", 1}, {"l", 1}}},
+		runs("1", 1, 10*time.Hour, Take{Cap: "planned", Amount: 1}), runs("2", 1, 10*time.Minute, Take{Cap: "l", Amount: 1}), runs("3", 2, time.Hour),
+		{ID: "4", User: "u", Procs: 1, Requested: 30 * time.Minute, Submitted: now, Takes: []Take{{Cap: "planned", Amount: 1}, {Cap: "l", Amount: 1}}},
 		{ID: "5", User: "u", Procs: 3, Requested: time.Hour, Submitted: now}, {ID: "6", User: "v", Procs: 1, Requested: 2 * time.Hour, Submitted: now},
 	}}
 	f := Forecaster{Policy: Policy{Name: "slurm", Slurm: Slurm{MaxJobUser: 1, fine: true}}}
@@ -171,12 +198,12 @@ func TestSlurmCapsFar(t *testing.T) {
 	for i := range 80 {
 		j := Job{ID: fmt.Sprint(i), Procs: 1 + i%8, Requested: time.Duration(5+i%50) * time.Minute, Submitted: now}
 		if i%2 == 0 {
-			j.Takes = []Take{{"l", 1 + i%3}}
+			j.Takes = []Take{{Cap: "l", Amount: 1 + i%3}}
 		}
 		s.Jobs = append(s.Jobs, j)
 	}
 	s.Caps = append(s.Caps, Cap{Name: "late", Later: []More{{now.Add(90 * time.Hour), 1}}})
-	s.Jobs = append(s.Jobs, Job{ID: "late", Procs: 1, Requested: time.Minute, Submitted: now, Takes: []Take{{"late", 1}}})
+	s.Jobs = append(s.Jobs, Job{ID: "late", Procs: 1, Requested: time.Minute, Submitted: now, Takes: []Take{{Cap: "late", Amount: 1}}})
 	f := Forecaster{Policy: Policy{Name: "slurm", Slurm: Slurm{Window: time.Minute}}}
 	out, err := f.Forecast(s)
 	if err != nil || len(out.Jobs) != 81 || out.Jobs[80].ID != "late" || out.Jobs[80].Start.Sub(now) != 90*time.Hour {
@@ -206,11 +233,11 @@ func TestSlurmCapsFar(t *testing.T) {
 // there is not enough has nobody give way.
 func TestSlurmCapsGiveWay(t *testing.T) {
 	now := time.Unix(1_000_000, 0).UTC()
-	runs := Job{ID: "r", Queue: "low", Procs: 8, Requested: 2 * time.Hour, Submitted: now, Started: now.Add(-time.Minute), Placed: []Placement{{"n", 8}}, Takes: []Take{{"l", 2}}}
+	runs := Job{ID: "r", Queue: "low", Procs: 8, Requested: 2 * time.Hour, Submitted: now, Started: now.Add(-time.Minute), Placed: []Placement{{"n", 8}}, Takes: []Take{{Cap: "l", Amount: 2}}}
 	s := State{Now: now, Nodes: []Node{{Name: "n", CPUs: 8, Up: true}}, Caps: []Cap{{Name: "l", Most: 3}, {Name: "k", Later: []More{{now.Add(time.Hour), 1}}}},
 		Queues: []Queue{{Name: "low", PreemptMode: PreemptRequeue}, {Name: "hi", Priority: 1}}}
-	s.Jobs = []Job{runs, {ID: "a", Queue: "hi", Procs: 8, Requested: 10 * time.Minute, Submitted: now, Takes: []Take{{"l", 1}}},
-		{ID: "b", Queue: "hi", Procs: 8, Requested: 10 * time.Minute, Submitted: now, Takes: []Take{{"l", 3}}}, {ID: "k", Queue: "hi", Procs: 8, Requested: time.Minute, Submitted: now, Takes: []Take{{"k", 1}}}}
+	s.Jobs = []Job{runs, {ID: "a", Queue: "hi", Procs: 8, Requested: 10 * time.Minute, Submitted: now, Takes: []Take{{Cap: "l", Amount: 1}}},
+		{ID: "b", Queue: "hi", Procs: 8, Requested: 10 * time.Minute, Submitted: now, Takes: []Take{{Cap: "l", Amount: 3}}}, {ID: "k", Queue: "hi", Procs: 8, Requested: time.Minute, Submitted: now, Takes: []Take{{Cap: "k", Amount: 1}}}}
 	f := Forecaster{Policy: Policy{Name: "slurm", Slurm: Slurm{Preemption: Preemption{Type: "partition_prio"}}}}
 	out, err := f.Forecast(s)
 	if err != nil {
@@ -231,9 +258,9 @@ func TestSlurmCapsInTurn(t *testing.T) {
 	now := time.Unix(1_000_000, 0).UTC()
 	s := State{Now: now, Nodes: []Node{{Name: "n", CPUs: 1, Up: true, Queues: []string{"low", "b"}}, {Name: "m", CPUs: 1, Up: true, Queues: []string{"a"}}}, Caps: []Cap{{Name: "l", Most: 1}},
 		Queues: []Queue{{Name: "low", PreemptMode: PreemptRequeue}, {Name: "a", Priority: 1}, {Name: "b", Priority: 1}},
-		Jobs: []Job{{ID: "r", Queue: "low", Procs: 1, Requested: time.Hour, Submitted: now, Started: now.Add(-time.Minute), Placed: []Placement{{"n", 1}}, Takes: []Take{{"l", 1}}},
-			{ID: "first", Queue: "a", Priority: 3, Procs: 1, Requested: time.Hour, Submitted: now, Takes: []Take{{"l", 1}}}, {ID: "over", Queue: "b", Priority: 2, Procs: 1, Requested: time.Hour, Submitted: now},
-			{ID: "then", Queue: "a", Priority: 1, Procs: 1, Requested: time.Hour, Submitted: now, Takes: []Take{{"l", 1}}}}}
+		Jobs: []Job{{ID: "r", Queue: "low", Procs: 1, Requested: time.Hour, Submitted: now, Started: now.Add(-time.Minute), Placed: []Placement{{"n", 1}}, Takes: []Take{{Cap: "l", Amount: 1}}},
+			{ID: "first", Queue: "a", Priority: 3, Procs: 1, Requested: time.Hour, Submitted: now, Takes: []Take{{Cap: "l", Amount: 1}}}, {ID: "over", Queue: "b", Priority: 2, Procs: 1, Requested: time.Hour, Submitted: now},
+			{ID: "then", Queue: "a", Priority: 1, Procs: 1, Requested: time.Hour, Submitted: now, Takes: []Take{{Cap: "l", Amount: 1}}}}}
 	f := Forecaster{Policy: Policy{Name: "slurm", Slurm: Slurm{Preemption: Preemption{Type: "partition_prio"}}}}
 	out, err := f.Forecast(s)
 	if err != nil || len(out.Jobs) != 3 || out.Jobs[0].ID != "over" || out.Jobs[1].ID != "then" || !out.Jobs[1].Start.Equal(now) {
@@ -250,8 +277,8 @@ func TestSlurmCapsLet(t *testing.T) {
 	}
 	s := State{Now: now, Caps: []Cap{{Name: "l", Most: 1}}, Nodes: []Node{{Name: "n0", CPUs: 5, Up: true}, {Name: "n1", CPUs: 4, Up: true}, {Name: "n2", CPUs: 6, Up: true}}}
 	s.Jobs = []Job{runs("1", "n0", 5, 100*time.Minute), runs("2", "n1", 3, 10*time.Hour), runs("3", "n1", 1, 10*time.Minute), runs("4", "n2", 4, 100*time.Minute),
-		{ID: "5", Procs: 2, Requested: 5 * time.Hour, Submitted: now, Takes: []Take{{"l", 1}}}, {ID: "6", Procs: 4, Requested: time.Hour, Submitted: now}}
-	s.Jobs[2].Takes = []Take{{"l", 1}}
+		{ID: "5", Procs: 2, Requested: 5 * time.Hour, Submitted: now, Takes: []Take{{Cap: "l", Amount: 1}}}, {ID: "6", Procs: 4, Requested: time.Hour, Submitted: now}}
+	s.Jobs[2].Takes = []Take{{Cap: "l", Amount: 1}}
 	run := passing(t, s, Slurm{fine: true}, 0)
 	for run.clock.next() < now.Add(11*time.Minute).Unix() {
 		run.step()

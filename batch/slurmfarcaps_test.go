@@ -14,7 +14,7 @@ func TestSlurmFarLets(t *testing.T) {
 	}
 	waits := func(id string, procs int) Job { return Job{ID: id, Procs: procs, Submitted: now, Requested: time.Hour} }
 	holds, barred := runs("holds", "m", 90*time.Hour), waits("barred", 2)
-	holds.Takes, barred.Takes, barred.Priority = []Take{{"l", 1}}, []Take{{"l", 1}}, 9
+	holds.Takes, barred.Takes, barred.Priority = []Take{{Cap: "l", Amount: 1}}, []Take{{Cap: "l", Amount: 1}}, 9
 	f := Forecaster{Policy: Policy{Name: "slurm", Slurm: Slurm{Window: time.Hour, MaxJobTest: 1}}}
 	out, err := f.Forecast(State{
 		Now: now, Caps: []Cap{{Name: "l", Most: 1}}, Nodes: []Node{{Name: "n", CPUs: 2, Up: true}, {Name: "m", CPUs: 1, Up: true}},

@@ -341,6 +341,7 @@ type runsCompared struct {
 	booked        bool // beside reservations
 	gives         bool // jobs give way
 	capped        bool // licences and limits are shared
+	exempted      bool // some count in limits that do not bind them
 	gaveWay       int
 }
 
@@ -353,6 +354,9 @@ func (c *runsCompared) run(t *testing.T, seed uint64) {
 	}
 	if c.capped {
 		capped(rng, &s)
+		if c.exempted {
+			exempted(&s)
+		}
 	}
 	if prioritized(rng, &s, &p); c.gives {
 		s.Queues[0].MaxRunning, s.Queues[1].MaxRunning = 0, 0

@@ -124,7 +124,7 @@ func (a allowance) jobs(scope, n string) {
 type claim struct {
 	what         string // the limit: "qos cpus big"
 	amount, most int
-	binds        bool // it keeps the job from starting; one that runs counts where it does not, too
+	binds        bool // it keeps the job from starting; where it does not the job counts all the same
 }
 
 // claims are those of a job, in a partition of that QOS ("": of none). Of the limits of one kind that of the partition's QOS binds, else that of

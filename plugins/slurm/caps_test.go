@@ -3,6 +3,7 @@ package slurm
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -63,7 +64,7 @@ func TestCapsLeft(t *testing.T) {
 	if all := fmt.Sprint(got.Caps); all != "[{qos and user jobs q u 2 false []} {qos cpus q 12 true []}]" { // of all else there is enough for all
 		t.Error(all)
 	}
-	for i, want := range []string{"[{qos and user jobs q u 1} {qos cpus q 4}]", "[{qos and user jobs q u 1} {qos cpus q 9}]", "[{qos cpus q 1}]"} {
+	for i, want := range []string{"[{qos and user jobs q u 1 false} {qos cpus q 4 false}]", "[{qos and user jobs q u 1 false} {qos cpus q 9 false}]", "[{qos cpus q 1 false}]"} {
 		if takes := fmt.Sprint(got.Jobs[i].Takes); takes != want {
 			t.Errorf("job %d: %s", i, takes)
 		}
@@ -75,8 +76,13 @@ func TestCapsLeft(t *testing.T) {
 // runs beside 41, whose user may have one of its account), and QOS high 20 processors (so that 47 runs). The starts are those that came.
 func TestClaims(t *testing.T) {
 	s := taped(t, "testdata/claims")
-	if got := fmt.Sprint(s.Caps); got != "[{account cpus dept 24 true []} {account jobs phys 7 false []} {qos and user jobs pqos ann 1 false []} {qos and user jobs pqos root 1 false []} {qos cpus pqos 6 true []}]" {
+	if got := fmt.Sprint(s.Caps); got != "[{account cpus dept 24 true []} {account jobs phys 7 false []} {qos and user jobs normal root 8 false []} {qos and user jobs pqos ann 1 false []} {qos and user jobs pqos root 1 false []} {qos cpus pqos 6 true []}]" {
 		t.Error(got)
+	}
+	for _, j := range s.Jobs { // the QOS of the partition binds 32 in its place
+		if take := (batch.Take{Cap: "qos and user jobs normal root", Amount: 1, Free: true}); j.ID == "32" && !slices.Contains(j.Takes, take) {
+			t.Errorf("%+v", j.Takes)
+		}
 	}
 	runs := map[string]int{"31": 20, "32": 20, "33": 10, "34": 25, "35": 15, "36": 15, "37": 34, "38": 30, "39": 16, "40": 40, "41": 12, "42": 12, "43": 22, "44": 22, "45": 10, "46": 14, "47": 14}
 	for i := range s.Jobs {

@@ -92,14 +92,14 @@ func (t *turns) take(state *batch.State, said map[string]*entry) (has, all map[s
 		if e == nil {
 			continue
 		}
-		amounts := wants(j, e.licences, t.of[j.Queue], untold)
+		amounts, free := wants(j, e.licences, t.of[j.Queue], untold), map[string]bool{}
 		for _, l := range t.claims[i] {
-			if _, there := t.most[l.what]; there && (l.binds || !j.Started.IsZero()) {
-				amounts[l.what] = l.amount
+			if _, there := t.most[l.what]; there {
+				amounts[l.what], free[l.what] = l.amount, !l.binds
 			}
 		}
 		for _, what := range slices.Sorted(maps.Keys(amounts)) {
-			j.Takes = append(j.Takes, batch.Take{Cap: what, Amount: amounts[what]})
+			j.Takes = append(j.Takes, batch.Take{Cap: what, Amount: amounts[what], Free: free[what]})
 			all[what] += amounts[what]
 			if !j.Started.IsZero() {
 				has[what] += amounts[what]

@@ -91,7 +91,7 @@ func TestTurnsWithSomeLeft(t *testing.T) {
 	for _, j := range s.Jobs {
 		takes += fmt.Sprint(j.Takes)
 	}
-	if takes != "[{account cpus a 3} {licence l 1}][{licence l 1}][{licence l 2}][{account cpus a 5}][]" {
+	if takes != "[{account cpus a 3 false} {licence l 1 false}][{licence l 1 false}][{licence l 2 false}][{account cpus a 5 false}][]" {
 		t.Error(takes)
 	}
 }
