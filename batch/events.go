@@ -71,7 +71,7 @@ func (l *Live) start(id string, at time.Time, placed []Placement) error {
 	j := &l.c.state.Jobs[i]
 	l.unshape(j)
 	j.Started, j.Placed, j.Held = time.Unix(start, 0).UTC(), slices.Clone(placed), false
-	if l.stale || l.c.at[i] < 0 || l.c.jobs[l.c.at[i]].gates > 0 || l.c.queues.unpark(l.c.at[i], l.machineJob(i)) {
+	if l.stale || l.c.at[i] < 0 || l.c.jobs[l.c.at[i]].state == stuck || l.c.jobs[l.c.at[i]].gates > 0 || l.c.queues.unpark(l.c.at[i], l.machineJob(i)) {
 		l.stale = true
 		return nil
 	}
