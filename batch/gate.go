@@ -15,6 +15,7 @@ type gates struct {
 	end   map[int64][]gated
 	late  agenda // when it is too late for jobs with a deadline, or that are to run in a reservation
 
+	drift  bool    // somebody waits for some time from when another was found not to start any more: that one may be there still
 	kills  bool    // jobs that wait for what will not come are cancelled
 	dead   agenda  // these
 	killed []int32 // those that have been, in order
@@ -140,9 +141,16 @@ func (g *gates) failed(now, id int64) {
 // deadline: Slurm cancels it.
 func (g *gates) lapsed(now int64, j *job) {
 	if j.Latest > 0 && now > j.Latest {
-		g.failed(now, j.ID)
-		g.started(now, j.ID)
+		g.cancelled(now, j.ID)
 	}
+}
+
+// cancelled lets those in that waited for one to start or to end that never will: it is to be cancelled.
+func (g *gates) cancelled(now, id int64) {
+	delayed := func(w gated) bool { return w.delay > 0 }
+	g.drift = g.drift || slices.ContainsFunc(g.end[id], delayed) || slices.ContainsFunc(g.start[id], delayed)
+	g.failed(now, id)
+	g.started(now, id)
 }
 
 func (g *gates) follow(of map[int64][]gated, now, id int64, stays func(*gated) bool) {
@@ -163,8 +171,7 @@ func (g *gates) kill(m *Machine) {
 		d := g.dead.pop()
 		if j := &m.jobs[d.job]; waits(m, d) && j.gates > 0 {
 			j.state = stuck
-			g.failed(m.now, j.ID)
-			g.started(m.now, j.ID)
+			g.cancelled(m.now, j.ID)
 			g.killed = append(g.killed, d.job)
 		}
 	}
