@@ -18,6 +18,7 @@ type Job struct {
 	Ad      *classad.Ad
 	File    string // where the text came from, for messages
 	Name    string // JobName, else the base name of Executable (and the node's name); never empty
+	Group   string // DIRAC's JobGroup, a label of jobs that belong together; "": none
 	Dialect Dialect
 
 	Executable  string   // absolute, or the plain name of an input file; in DIRAC's dialect also a program of the PATH

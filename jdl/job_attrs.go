@@ -150,7 +150,7 @@ var attrTable = []attrDef{
 	{"File", tString, inGLite, noMin},
 	{"Description", tRecord, inGLite, noMin},
 
-	{"JobGroup", tString, inDIRAC | diracOnly | isIgnored, noMin},
+	{"JobGroup", tString, inDIRAC | diracOnly, noMin},
 	{"InputDataModule", tString, inDIRAC | diracOnly | isIgnored, noMin},
 	{"InputDataPolicy", tStrings, inDIRAC | diracOnly | isIgnored, noMin},
 	{"OutputPath", tString, inDIRAC | diracOnly | isIgnored, noMin},

@@ -82,5 +82,5 @@ func weight(j *Job) (n int) {
 	if j.Dialect == DIRAC { // places, which are in the record once more
 		n += shared(parts(j.Requirements))
 	}
-	return n + len(j.Name) + len(j.Executable) + len(j.StdInput) + len(j.StdOutput) + len(j.StdError)
+	return n + len(j.Name) + len(j.Group) + len(j.Executable) + len(j.StdInput) + len(j.StdOutput) + len(j.StdError)
 }

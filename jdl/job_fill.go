@@ -98,7 +98,7 @@ func program(r *jobReader) {
 	j.Args = arguments(r, "Arguments")
 	j.Prologue, j.PrologueArgs = wrapper(r, "Prologue")
 	j.Epilogue, j.EpilogueArgs = wrapper(r, "Epilogue")
-	j.Name = jobName(r)
+	j.Name, j.Group = jobName(r), named(r, "JobGroup")
 	if j.autoName = j.Name == ""; j.autoName {
 		j.Name = shown(path.Base(j.Executable))
 	}
@@ -118,10 +118,13 @@ func shown(name string) string {
 }
 
 // jobName is JobName, which is shown on terminals and written into lists.
-func jobName(r *jobReader) string {
-	name := r.str("JobName")
+func jobName(r *jobReader) string { return named(r, "JobName") }
+
+// named is an attribute that is a name; "": there is none.
+func named(r *jobReader, attr string) string {
+	name := r.str(attr)
 	if strings.ContainsFunc(name, unicode.IsControl) {
-		r.failAttr("JobName", "bad-name", "", "JobName %q holds a control character", name)
+		r.failAttr(attr, "bad-name", "", "%s %q holds a control character", attr, name)
 	}
 	return name
 }

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,7 +30,7 @@ func (c *Controller) Intend(ctx context.Context, p *broker.Plan, sets ...*jdl.Jo
 		if jp.Err != nil {
 			continue
 		}
-		o := &Outcome{job: jp.Job, Record: &Record{ID: ids[i], Name: jp.Job.Name, File: jp.Job.File, JDL: jp.Job.Text(),
+		o := &Outcome{job: jp.Job, Record: &Record{ID: ids[i], Name: jp.Job.Name, ParentName: jp.Job.Group, File: jp.Job.File, JDL: jp.Job.Text(),
 			Node: jp.Job.Node, Origin: c.Origin, Slots: jp.Job.Demand.Slots, Scripts: scriptsOf(jp.Job)}}
 		if _, err := o.Apply(Recorded{}, now); err != nil {
 			return nil, err
@@ -54,7 +55,7 @@ func join(c *Controller, set *jdl.JobSet, at map[*jdl.Job]*Record, parent string
 	byNode := map[string]*Record{}
 	for _, job := range set.Jobs {
 		if r := at[job]; r != nil {
-			r.Parent, r.ParentName, r.MaxRunning, r.Category, r.MaxInCategory = parent, set.Name, set.MaxRunning, job.Category, job.MaxInCategory
+			r.Parent, r.ParentName, r.MaxRunning, r.Category, r.MaxInCategory = parent, cmp.Or(job.Group, set.Name), set.MaxRunning, job.Category, job.MaxInCategory
 			byNode[job.Node] = r
 		} else if set.Kind == jdl.DAG {
 			return fmt.Errorf("%s: node %s matches no resource, so the DAG is not begun", job.File, job.Node)

@@ -20,7 +20,7 @@ type Record struct {
 	JDL    string `json:"jdl"`              // the description of this one job
 	Parent string `json:"parent,omitempty"` // id of the collection or DAG it belongs to
 	Node   string `json:"node,omitempty"`   // its name in there
-	// ParentName is the parent's JobName.
+	// ParentName is the JobGroup of the job, else the parent's JobName.
 	ParentName string `json:"parent_name,omitempty"`
 	// MaxRunning is how many jobs of the parent may be at back-ends at once; 0: all.
 	MaxRunning int `json:"max_running,omitempty"`

@@ -178,7 +178,7 @@ func (c *chooser) named(r *jobs.Outcome) bool {
 	return like(c.name, r.Name) || !patterned(c.name) && like(c.name, r.Node)
 }
 
-// inGroup is whether the job is of the collection, sweep or DAG that is asked for.
+// inGroup is whether the job is of the collection, sweep or DAG that is asked for, or of the JobGroup.
 func (c *chooser) inGroup(r *jobs.Outcome) bool {
 	return r.ParentName != "" && like(c.group, r.ParentName) || len(c.group) >= jobs.ShortestID && strings.HasPrefix(r.Parent, strings.ToLower(c.group))
 }
@@ -188,7 +188,7 @@ func (c *chooser) inGroup(r *jobs.Outcome) bool {
 func (c *chooser) misnamed(all []*jobs.Outcome) error {
 	switch {
 	case c.group != "" && !patterned(c.group) && !slices.ContainsFunc(all, c.inGroup):
-		return fmt.Errorf("no collection, sweep or DAG is %s", c.group)
+		return fmt.Errorf("no collection, sweep, DAG or JobGroup is %s", c.group)
 	case c.name != "" && !patterned(c.name) && !slices.ContainsFunc(all, c.named):
 		return fmt.Errorf("no job is called %s", c.name)
 	}

@@ -26,7 +26,7 @@ type screen struct {
 	ascii    bool // the terminal shows nothing else
 }
 
-// A screenGroup is the jobs of one collection, sweep or DAG, or all others.
+// A screenGroup is the jobs of one collection, sweep, DAG or JobGroup, or all others.
 type screenGroup struct {
 	name  string
 	phase [phases]int
@@ -79,7 +79,7 @@ func newScreen(d *deps, os []*jobs.Outcome, began time.Time, endedBefore int, me
 	groups := map[string]int{}
 	depth := depths(os)
 	for _, o := range os {
-		name := o.Parent
+		name := cmp.Or(o.Parent, o.ParentName)
 		i, ok := groups[name]
 		if !ok {
 			i = len(s.groups)

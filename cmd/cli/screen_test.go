@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -86,6 +87,23 @@ func TestScreens(t *testing.T) {
 		if displayed(l) > 80 || strings.Count(l, "\x1b[") != 2*strings.Count(l, "\x1b[0m") {
 			t.Errorf("%q", l)
 		}
+	}
+}
+
+// TestJobGroupsHaveBars: jobs that share a JobGroup and nothing else have a bar of their own, beside those of no group.
+func TestJobGroupsHaveBars(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	d := &deps{env: Env{Now: func() time.Time { return now }, Getenv: func(string) string { return "" }}}
+	var os []*jobs.Outcome
+	for i, group := range []string{"prod7", "", "prod7", "prod8"} {
+		os = append(os, &jobs.Outcome{Record: &jobs.Record{ID: fmt.Sprint(i), Name: "job", ParentName: group}})
+	}
+	totals := map[string]int{}
+	for _, g := range newScreen(d, os, now, 0, nil).groups {
+		totals[g.name] += g.total
+	}
+	if want := map[string]int{"prod7": 2, "jobs": 1, "prod8": 1}; !maps.Equal(totals, want) {
+		t.Errorf("%v, want %v", totals, want)
 	}
 }
 

@@ -70,7 +70,7 @@ func (s *selection) register(cmd *cobra.Command) {
 		f.StringVar(&s.site, "site", "", "the same as --at `NAME`")
 	}
 	f.StringVar(&s.exit, "exit", "", "jobs that ended with this exit `code`; also '!=0', '>=2', '1,2'")
-	f.StringVar(&s.group, "group", "", "jobs of the collection, sweep or DAG of this `ID` or name (its JobName, or that of its file)")
+	f.StringVar(&s.group, "group", "", "jobs of the collection, sweep or DAG of this `ID` or name (its JobName, or that of its file), or of a JobGroup")
 	f.StringVar(&s.where, "where", "", "jobs for which an `expression` over their JSON is true: 'retries > 1 && site == \"CERN\"'")
 }
 
