@@ -69,3 +69,21 @@ func TestThePastIsToldFromNow(t *testing.T) {
 		}
 	}
 }
+
+// A page on which nobody has an account yet says so, and shows those that there are.
+func TestAccountsOnThePage(t *testing.T) {
+	f := newFront(t, nil)
+	l := f.led()
+	f.s.setLead(l.Epoch)
+	none, table := "Nobody has an account yet", `aria-label="budgets"`
+	if text := f.asked(t.Context(), "root", "GET", "/", nil).Body.String(); !strings.Contains(text, none) || strings.Contains(text, table) {
+		t.Error("without accounts it is not said that there are none")
+	}
+	f.submit("alice", "k", sample)
+	if _, err := f.s.Cycle(t.Context(), l.Epoch); err != nil {
+		t.Fatal(err)
+	}
+	if text := f.asked(t.Context(), "root", "GET", "/", nil).Body.String(); strings.Contains(text, none) || !strings.Contains(text, table) {
+		t.Error("accounts are not shown")
+	}
+}
