@@ -154,15 +154,30 @@ plain() { # LOG, and PACKAGE TEST in lines of standard input
 left_of_whole() {
 	comm -23 <(whole_names) <({ ended 'PASS|FAIL' "$log.early"; ended 'PASS|FAIL|SKIP' "$log.whole"; ended 'PASS|FAIL|SKIP' "$log.rest"; } | sort -u)
 }
-: | tee "$log.race" "$log.early" "$log.whole" "$log.rest" "$log.programs"
+: | tee "$log".{race,early,whole,rest,programs,begun}
 
-# What needs no server and no race detector runs while the servers start; after it what packages left to
-# run so that are ready by then: its end need not be waited for when all others have ended.
+# beside runs, while other tests run under the race detector, what those packages left to run without it
+# whose tests have ended: nobody has to wait for it when all others are done.
+beside() {
+	local code=0 tests
+	while [ ! -e "$log.raced" ] && kill -0 $$ 2>/dev/null; do
+		tests=$(comm -23 <(left_of_whole) <(sort "$log.begun"))
+		if [ -n "$tests" ]; then
+			echo "$tests" >>"$log.begun" # whatever becomes of it, it is not begun again here
+			plain "$log.some" <<<"$tests" || code=1
+			cat "$log.some" >>"$log.whole"
+		fi
+		sleep 2
+	done
+	return "$code"
+}
+
+# What needs no server and no race detector runs while the servers start.
 (
 	renice -n 5 -p "$BASHPID" >/dev/null # the servers go before
 	code=0
 	serverless | plain "$log.early" || code=1
-	left_of_whole | plain "$log.whole" || code=$((code + 2))
+	beside || code=$((code + 2))
 	exit "$code"
 ) &
 early=$!
@@ -193,6 +208,7 @@ computing() {
 
 bad=() # phases that failed
 racing || bad+=(race)
+touch "$log.raced"
 wait "$early"
 plainly=$?
 [ $((plainly & 1)) = 0 ] || bad+=(early)
@@ -278,6 +294,6 @@ if [ "$code" != 0 ]; then
 	tell "$log" | head -n 400
 	grep -E -A12 -- '^panic:|DATA RACE|^FAIL.*(build|setup) failed' "$log" | head -n 100
 else
-	rm -f "$log" "$log".{race,early,whole,rest,programs,again,part}
+	rm -f "$log" "$log".{race,early,whole,rest,programs,begun,some,raced,again,part}
 fi
 exit "$code"
