@@ -81,8 +81,8 @@ func LossError(losses []*classad.Diagnostic) error {
 
 // brokerOnly are attributes that tell a broker what to do: no description for
 // a computing element has them.
-var brokerOnly = []string{"JobGroup", 
-	"Requirements", "Rank", "FuzzyRank", "FuzzyFactor", "fuzzy_factor", "SubmitTo", "BatchSystem", "ShortDeadlineJob", "ExpiryTime", "RetryCount",
+var brokerOnly = []string{
+	"JobGroup", "Requirements", "Rank", "FuzzyRank", "FuzzyFactor", "fuzzy_factor", "SubmitTo", "BatchSystem", "ShortDeadlineJob", "ExpiryTime", "RetryCount",
 	"ShallowRetryCount", "RetryOnExit", "AbortDAGOn", "AutoOutput", "PerusalFileEnable", "PerusalTimeInterval", "InputData", "DataRequirements",
 	"OutputSE", "MyProxyServer", "VirtualOrganisation", "SignificantAttributes", "UserTags", "AllowZippedISB", "GPUModel", "Priority", "OutputSandboxDestFileName",
 }
