@@ -257,7 +257,7 @@ func TestOneAddressAtAScheduler(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, c := range kept[:10] {
+	for _, c := range kept { // most of those that are closed are the first: the server may note a moment later that one asks nothing
 		go func() {
 			_ = c.SetReadDeadline(time.Now().Add(time.Minute)) // the scheduler keeps idle ones for two
 			if _, err := c.Read(make([]byte, 1)); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {

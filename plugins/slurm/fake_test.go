@@ -34,7 +34,7 @@ func newLab(t *testing.T) *lab {
 	l.write("jobs", "")
 	l.Backend = New(Options{
 		Environ: []string{"PATH=" + l.dir + ":" + os.Getenv("PATH"), "SECRET=do not tell"}, Home: t.TempDir(),
-		Command: 700 * time.Millisecond, Now: func() time.Time { return l.time },
+		Command: 2 * time.Second, // some wait for it; a busy machine starts a program late Now: func() time.Time { return l.time },
 	})
 	t.Cleanup(func() {
 		l.Close()
