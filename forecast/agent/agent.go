@@ -107,8 +107,7 @@ type Agent struct {
 	recalled           *memory
 	mu                 sync.Mutex // for what follows, which others read
 	booked             []wire.Booking
-	marks              []wire.Mark // of each of these
-	leftOut            int         // bookings that are not believed
+	leftOut            int // bookings that are not believed
 	slots              []wire.Slot
 	chances            Chances // by which they were promised
 	latest             batch.State

@@ -47,7 +47,7 @@ func stay(ctx context.Context, a *Agent) error {
 func beat(ctx context.Context, a *Agent) error {
 	now := a.Now()
 	ack, err := a.Link.Beat(ctx, &wire.Beat{Schema: wire.BeatSchema, Cluster: a.Conf.Cluster, Seq: a.known.seq, Digest: a.known.set.Digest(),
-		Made: now.Unix(), TTL: int64(a.Conf.TTL / time.Second), Booked: bookedMark(a, now.Unix())})
+		Made: now.Unix(), TTL: int64(a.Conf.TTL / time.Second), Booked: wire.MarkOf(bookedNow(a), now.Unix()).String()})
 	if no, refused := errors.AsType[*RefusedError](err); refused && (no.Code == http.StatusNotFound || no.Code == http.StatusMethodNotAllowed) {
 		a.deaf = now.Add(deafFor) // the next look sends an empty delta
 		return nil

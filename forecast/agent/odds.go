@@ -147,9 +147,9 @@ func (o *slotOdds) look(s batch.State, booked []wire.Booking, now time.Time) {
 			}
 		}
 	}
-	kept, at, on := 0, now.Unix(), roomOn{of: free}
+	kept, at := 0, now.Unix()
 	for i := range o.Open { // hundreds, of which few are over: they stay where they are
-		if w := &o.Open[i]; w.From > at || !o.outcome(w, &on, at) {
+		if w := &o.Open[i]; w.From > at || !o.outcome(w, free, at) {
 			if kept < i {
 				o.Open[kept] = *w
 			}
@@ -160,27 +160,9 @@ func (o *slotOdds) look(s batch.State, booked []wire.Booking, now time.Time) {
 	o.Open = o.Open[:kept]
 }
 
-// roomOn is what is free of nodes, and the one that was asked about last: many slots in a row are of one.
-type roomOn struct {
-	of    map[string]int
-	node  string
-	asked bool
-	free  int
-	known bool
-}
-
-// at is what is free of a node; false: it is not there.
-func (r *roomOn) at(node string) (free int, known bool) {
-	if node != r.node || !r.asked {
-		r.node, r.asked = node, true
-		r.free, r.known = r.of[node]
-	}
-	return r.free, r.known
-}
-
 // outcome tells whether nothing more is to be learned from a slot that has begun.
-func (o *slotOdds) outcome(w *watchedSlot, on *roomOn, now int64) bool {
-	n, known := on.at(w.Node)
+func (o *slotOdds) outcome(w *watchedSlot, free map[string]int, now int64) bool {
+	n, known := free[w.Node]
 	late := now - w.From
 	switch {
 	case !known, !w.Began && late > int64(slotMissed/time.Second):

@@ -87,7 +87,7 @@ func (a *Agent) send(ctx context.Context, d *wire.Delta, next *published) error 
 	if d.Full {
 		kind = "full"
 	}
-	d.Booked = bookedMark(a, d.Made)
+	d.Booked = wire.MarkOf(bookedNow(a), d.Made).String()
 	a.doubt = next
 	ack, err := a.Link.Delta(ctx, d)
 	if err != nil {
@@ -132,31 +132,10 @@ func (a *Agent) bookings(list []wire.Booking) {
 	a.leftOut = out
 	a.Meter.leftOut.Set(float64(out))
 	list = list[:len(list)-out]
-	marks := make([]wire.Mark, len(list))
-	for i := range list {
-		marks[i] = wire.MarkOne(list[i].Key, list[i].To, list[i].Running)
-	}
-	if markOf(list, marks, now) != markOf(a.booked, a.marks, now) {
+	if wire.MarkOf(list, now) != wire.MarkOf(a.booked, now) {
 		a.until = time.Time{} // whose the jobs in the queue are, and so what is free for others, is to be seen anew
 	}
-	a.booked, a.marks = list, marks
-}
-
-// markOf is the mark at a time of bookings, each of which has its own.
-func markOf(list []wire.Booking, marks []wire.Mark, now int64) (m wire.Mark) {
-	for i := range list {
-		if list[i].To > now {
-			m += marks[i]
-		}
-	}
-	return m
-}
-
-// bookedMark is that of what is booked here.
-func bookedMark(a *Agent, now int64) string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return markOf(a.booked, a.marks, now).String()
+	a.booked = list
 }
 
 // memory is what an agent keeps over its restarts.

@@ -1,6 +1,10 @@
 package wire
 
-import "strconv"
+import (
+	"encoding/binary"
+	"hash/fnv"
+	"strconv"
+)
 
 // The schema of a Beat.
 const BeatSchema = "grid.beat/v1"
@@ -54,27 +58,16 @@ func (m *Mark) Add(key string, to int64, running bool, now int64) {
 
 // MarkOne is the mark of one booking: that of several is their sum.
 func MarkOne(key string, to int64, running bool) Mark {
-	m := Mark(markBasis)
-	for i := range len(key) {
-		m = m.with(key[i])
-	}
-	for shift := 0; shift < 64; shift += 8 {
-		m = m.with(byte(to >> shift))
-	}
+	h := fnv.New64a()
+	h.Write([]byte(key))
+	var rest [9]byte
+	binary.LittleEndian.PutUint64(rest[:], uint64(to))
 	if running {
-		return m.with(1)
+		rest[8] = 1
 	}
-	return m.with(0)
+	h.Write(rest[:])
+	return Mark(h.Sum64())
 }
-
-// A mark is the FNV-1a hash of 64 bits of a booking's key, of its end in eight bytes, the lowest first, and of a byte that is 1
-// where it runs.
-const (
-	markBasis = 14695981039346656037
-	markPrime = 1099511628211
-)
-
-func (m Mark) with(b byte) Mark { return (m ^ Mark(b)) * markPrime }
 
 // String is how a mark is written.
 func (m Mark) String() string { return strconv.FormatUint(uint64(m), 16) }
