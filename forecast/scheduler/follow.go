@@ -20,14 +20,10 @@ type follower struct {
 	found *findings         // the same of those at the sites, in the order in which they are asked about
 	early map[string]*early // by cluster: whose turn comes sooner
 	woken map[string]bool   // by request: those that their sites were told to look at
-	// within bounds the time of one request.
-	within func(ctx context.Context) (context.Context, context.CancelFunc)
 }
 
 func newFollower(s *Scheduler) follower {
-	return follower{s, map[string]mark{}, &findings{}, map[string]*early{}, map[string]bool{}, func(ctx context.Context) (context.Context, context.CancelFunc) {
-		return context.WithTimeout(ctx, actionTime)
-	}}
+	return follower{s, map[string]mark{}, &findings{}, map[string]*early{}, map[string]bool{}}
 }
 
 // mark is what tells two states of a job at its site apart.
@@ -185,7 +181,7 @@ func (s follower) ask(ctx context.Context, cred authority, owner string, list []
 		for i := range jobs {
 			hs[i] = jobs[i].handle
 		}
-		asking, cancel := s.within(ctx)
+		asking, cancel := context.WithTimeout(ctx, actionTime)
 		states := back.Status(asking, hs)
 		s.wake(asking, back, jobs, states)
 		cancel()

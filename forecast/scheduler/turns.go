@@ -17,9 +17,7 @@ func NewTurns(ctx context.Context, s *Scheduler) (*Turns, error) {
 		return nil, err
 	}
 	s.setLead(epoch)
-	sites := newFollower(s)
-	sites.within = func(ctx context.Context) (context.Context, context.CancelFunc) { return ctx, func() {} } // the caller keeps the time
-	return &Turns{s, epoch, sites}, nil
+	return &Turns{s, epoch, newFollower(s)}, nil
 }
 
 // Take is one round: the sites are asked about their jobs, a cycle plans by what

@@ -31,7 +31,7 @@ func Hinder(j *Job, slots []Slot, r *Rules) Why { return explain(j, slots, r, 1)
 // explain looks at slots until so many fit.
 func explain(j *Job, slots []Slot, r *Rules, most int) Why {
 	w := Why{Slots: len(slots), Bypassed: int(j.Bypassed), Untouched: r.MaxBypass > 0 && j.Bypassed >= r.MaxBypass}
-	w.NoBudget = !r.Free && r.fee(j) > r.Users[j.User].Left
+	w.NoBudget = !r.affords(j, r.Users[j.User].Left)
 	for i := range slots {
 		if w.Fit == most {
 			break

@@ -46,7 +46,7 @@ func (Lookahead) Plan(jobs []Job, slots []Slot, r *Rules) []Booking {
 // that this one cannot outrank are dropped for good.
 func (p *index) place(i int32, falling bool) {
 	j := &p.jobs[i]
-	if !j.Queued && !p.r.affords(j, p.left) {
+	if !j.Queued && !p.r.affords(j, p.left[j.User]) {
 		return
 	}
 	turn := turnFor(p, j)

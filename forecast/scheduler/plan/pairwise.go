@@ -27,7 +27,7 @@ func (Pairwise) Plan(jobs []Job, slots []Slot, r *Rules) []Booking {
 	var list []Booking
 	for _, i := range byPriority(jobs) {
 		j := &jobs[i]
-		if j.Queued || !r.affords(j, left) {
+		if j.Queued || !r.affords(j, left[j.User]) {
 			continue
 		}
 		if len(j.Leads) > 0 {

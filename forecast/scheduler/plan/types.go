@@ -196,9 +196,9 @@ func Fee(priority float64, procs int32, seconds int32) float64 {
 
 func (r *Rules) fee(j *Job) float64 { return Fee(float64(j.Priority), j.Procs, j.Wall) }
 
-// affords tells whether a user can pay for a job.
-func (r *Rules) affords(j *Job, left []float64) bool {
-	return r.Free || r.fee(j) <= left[j.User]
+// affords tells whether a user who has so much left can pay for a job.
+func (r *Rules) affords(j *Job, left float64) bool {
+	return r.Free || r.fee(j) <= left
 }
 
 func (r *Rules) purses() []float64 {
