@@ -2,6 +2,7 @@ package credential
 
 import (
 	"fmt"
+	"net/http"
 	"time"
 )
 
@@ -24,6 +25,15 @@ type Clocks struct {
 func ClocksByDate(date, at time.Time, took time.Duration) *Clocks {
 	late := at.Sub(date)
 	return &Clocks{late - took - time.Second, late, "the date of its answer"}
+}
+
+// ClocksByAnswer is ClocksByDate of an answer over HTTP; nil: it has no date.
+func ClocksByAnswer(resp *http.Response, at time.Time, took time.Duration) *Clocks {
+	date, err := http.ParseTime(resp.Header.Get("Date"))
+	if err != nil {
+		return nil
+	}
+	return ClocksByDate(date, at, took)
 }
 
 // Ahead is by how much this machine's clock is ahead at most, negative: behind; 0 where that may be passed over.

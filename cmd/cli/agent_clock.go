@@ -22,9 +22,9 @@ func (w *clockWatch) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if date, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
-		at := w.now()
-		w.last = credential.ClocksByDate(date, at, at.Sub(began))
+	at := w.now()
+	if c := credential.ClocksByAnswer(resp, at, at.Sub(began)); c != nil {
+		w.last = c
 	}
 	return resp, nil
 }

@@ -18,8 +18,8 @@ type timepiece struct {
 
 // compare takes in an answer that took so long.
 func (t *timepiece) compare(resp *http.Response, took time.Duration) {
-	if date, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
-		t.last.Store(credential.ClocksByDate(date, t.now(), took))
+	if c := credential.ClocksByAnswer(resp, t.now(), took); c != nil {
+		t.last.Store(c)
 	}
 }
 
