@@ -32,10 +32,7 @@ func newLab(t *testing.T) *lab {
 		t.Fatal(err)
 	}
 	l.write("jobs", "")
-	l.Backend = New(Options{
-		Environ: []string{"PATH=" + l.dir + ":" + os.Getenv("PATH"), "SECRET=do not tell"}, Home: t.TempDir(),
-		Command: 2 * time.Second, // some wait for it; a busy machine starts a program late Now: func() time.Time { return l.time },
-	})
+	l.waits(700 * time.Millisecond)
 	t.Cleanup(func() {
 		l.Close()
 		base := strings.TrimPrefix(l.url, "slurm:")
@@ -47,6 +44,14 @@ func newLab(t *testing.T) *lab {
 		}
 	})
 	return l
+}
+
+// waits opens the back-end that waits so long for a command.
+func (l *lab) waits(most time.Duration) {
+	l.Backend = New(Options{
+		Environ: []string{"PATH=" + l.dir + ":" + os.Getenv("PATH"), "SECRET=do not tell"}, Home: l.t.TempDir(),
+		Command: most, Now: func() time.Time { return l.time },
+	})
 }
 
 func (l *lab) write(name, text string) {
@@ -322,6 +327,7 @@ func TestRefusals(t *testing.T) {
 // of ours has now, alone or in an array, keeps its own end, and nothing of it ends the other.
 func TestNumbersThatBeginAnew(t *testing.T) {
 	l := newLab(t)
+	l.waits(time.Minute) // a busy machine starts programs late
 	old := append(l.requests("a", 3), l.requests("c", 1)...)
 	old[3].Job.Demand.WallTime = time.Hour // a group of its own
 	hs := l.submit(old)
