@@ -199,26 +199,6 @@ func noSetting(key []string, kinds reflect.Type, settings any) string {
 	return said
 }
 
-// settingNames are those of the table, or of the tables of a list, at a path below a type; none where there is none.
-func settingNames(t reflect.Type, path []string) (names []string) {
-	for t.Kind() == reflect.Slice || t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	if t.Kind() != reflect.Struct {
-		return nil
-	}
-	for f := range t.Fields() {
-		name, _, _ := strings.Cut(f.Tag.Get("toml"), ",")
-		if len(path) > 0 && name == path[0] {
-			return settingNames(f.Type, path[1:])
-		}
-		if len(path) == 0 && name != "" {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
 // configError names file, line and column in its text.
 func configError(path string, text []byte, err error) error {
 	if e, ok := errors.AsType[*toml.DecodeError](err); ok {

@@ -100,9 +100,7 @@ func (k known) follow(table reflect.Type, names []string, key unstable.Iterator)
 
 // member is the kind of what a key names in a table of some kind; nil: it has no such key.
 func member(table reflect.Type, key string) reflect.Type {
-	for table.Kind() == reflect.Pointer || table.Kind() == reflect.Slice {
-		table = table.Elem()
-	}
+	table = one(table)
 	switch {
 	case reflect.PointerTo(table).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()):
 		return anything
@@ -112,9 +110,41 @@ func member(table reflect.Type, key string) reflect.Type {
 		return anything
 	}
 	for f := range table.Fields() {
-		if name, _, _ := strings.Cut(f.Tag.Get("toml"), ","); name != "" && name != "-" && strings.EqualFold(name, key) {
+		if name := settingName(f); name != "" && strings.EqualFold(name, key) {
 			return f.Type
 		}
 	}
 	return nil
+}
+
+// settingNames are those of the table, or of the tables of a list, at a path below a kind; none where there is none.
+func settingNames(kind reflect.Type, path []string) (names []string) {
+	for _, key := range path {
+		if kind = member(kind, key); kind == nil {
+			return nil
+		}
+	}
+	if kind = one(kind); kind.Kind() != reflect.Struct {
+		return nil
+	}
+	for f := range kind.Fields() {
+		if name := settingName(f); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// one is the kind of what there may be several of.
+func one(kind reflect.Type) reflect.Type {
+	for kind.Kind() == reflect.Pointer || kind.Kind() == reflect.Slice {
+		kind = kind.Elem()
+	}
+	return kind
+}
+
+// settingName is what a field is called in a text; "": it is no setting.
+func settingName(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("toml"), ",")
+	return strings.TrimPrefix(name, "-")
 }

@@ -37,7 +37,7 @@ const (
 // are left out where it does not answer: limits then show themselves when a job
 // is refused.
 func (s *site) rules(ctx context.Context) (rules, error) {
-	user, err := accountOf(ctx, s.Command)
+	user, err := s.account(ctx)
 	if err != nil {
 		return rules{}, err
 	}
