@@ -27,13 +27,13 @@ func ClocksByDate(date, at time.Time, took time.Duration) *Clocks {
 	return &Clocks{late - took - time.Second, late, "the date of its answer"}
 }
 
-// ClocksByAnswer is ClocksByDate of an answer over HTTP; nil: it has no date.
-func ClocksByAnswer(resp *http.Response, at time.Time, took time.Duration) *Clocks {
+// ClocksByAnswer is ClocksByDate of an answer over HTTP that has just come, by the clock now; nil: it has no date.
+func ClocksByAnswer(resp *http.Response, now func() time.Time, took time.Duration) *Clocks {
 	date, err := http.ParseTime(resp.Header.Get("Date"))
 	if err != nil {
 		return nil
 	}
-	return ClocksByDate(date, at, took)
+	return ClocksByDate(date, now(), took)
 }
 
 // Ahead is by how much this machine's clock is ahead at most, negative: behind; 0 where that may be passed over.

@@ -17,13 +17,12 @@ type clockWatch struct {
 
 // RoundTrip implements http.RoundTripper.
 func (w *clockWatch) RoundTrip(req *http.Request) (*http.Response, error) {
-	began := w.now()
+	began := time.Now()
 	resp, err := w.RoundTripper.RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}
-	at := w.now()
-	if c := credential.ClocksByAnswer(resp, at, at.Sub(began)); c != nil {
+	if c := credential.ClocksByAnswer(resp, w.now, time.Since(began)); c != nil {
 		w.last = c
 	}
 	return resp, nil
