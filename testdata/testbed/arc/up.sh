@@ -43,8 +43,13 @@ user_and_names() {
 arc_root() { # CE-of-that-version
   local root to in f
   root=$(root_of "$1") to=$(outside "$1")/arcroot in=$(inside "$1")/arcroot
-  mkdir -p "$to/share/arc"
-  for f in lib sbin bin libexec; do [ ! -e "$root/usr/$f" ] || ln -sfn "/usr/$f" "$to/$f"; done
+  [ ! -L "$to/lib" ] || rm "$to/lib"
+  mkdir -p "$to/share/arc" "$to/lib/arc"
+  for f in sbin bin libexec; do [ ! -e "$root/usr/$f" ] || ln -sfn "/usr/$f" "$to/$f"; done
+  for f in "$root"/usr/lib/* "$root"/usr/lib/arc/*; do
+    f=${f#"$root"/usr/}; [ "$f" = lib/arc ] || ln -sfn "/usr/$f" "$to/$f"
+  done
+  rm -f "$to/lib/arc/arcconfig-parser"; cp "$HERE/config-parser.sh" "$to/lib/arc/arcconfig-parser"
   for f in "$root"/usr/share/arc/*; do ln -sfn "/usr/share/arc/${f##*/}" "$to/share/arc/${f##*/}"; done
   # the Perl scripts look for their modules beside their real file: these must be copies
   rm -f "$to"/share/arc/*.pm "$to"/share/arc/*.pl "$to/share/arc/scan-fork-job"
@@ -81,8 +86,8 @@ make_dirs() { # CE
   local d r; d=$(outside "$1")/$1
   mkdir -p "$d"
   is7 "$1" || in_ram "$d"
-  mkdir -p "$d"/{control,session,log,run,tmp,runtime,ldap/{run,bdiirun,var,log,tmp}}
-  chmod 1777 "$d/tmp"; chmod 755 "$d/session"
+  mkdir -p "$d"/{control,session,log,run/{arex,arex-ws}.cfg.said,tmp,runtime,ldap/{run,bdiirun,var,log,tmp}}
+  chmod 1777 "$d/tmp" "$d"/run/*.said; chmod 755 "$d/session"
   # without this file the start script burns minutes on a 4096-bit one
   [ -f "$d/control/dhparam.pem" ] ||
     (umask 177; openssl genpkey -genparam -algorithm DH -pkeyopt group:ffdhe2048 -out "$d/control/dhparam.pem" 2>/dev/null)
