@@ -135,7 +135,7 @@ func showTree(ctx context.Context, d *deps, client *http.Client, name string, f 
 		return err
 	}
 	if f.job != "" {
-		t.find(f.job)
+		t.find(f.job, f.broker)
 		if err := t.readWay(ctx, reader, f.broker); err != nil {
 			return err
 		}
@@ -157,8 +157,9 @@ func printManager(d *deps, s *daemon.State) error {
 	if s.Total != (managers.Resources{}) {
 		free = fmt.Sprintf("%s of %s", s.Free, s.Total)
 	}
+	waiting, running := s.Jobs()
 	sayOut(d, "%s\nparent: %s\nfree: %s\nwaiting: %s\nrunning: %s",
-		s.Name, orDash(s.Parent), free, someJobs(s.Waiting), someJobs(s.Running))
+		s.Name, orDash(s.Parent), free, someJobs(s, waiting), someJobs(s, running))
 	var rows [][]string
 	for _, r := range s.Rows {
 		state := "down"
@@ -170,14 +171,17 @@ func printManager(d *deps, s *daemon.State) error {
 	return table(d, columns("neighbour", "is", "link", "free there", "was told"), rows)
 }
 
-// someJobs says how many jobs these are, and names the first.
-func someJobs(ids []managers.ID) string {
+// someJobs says how many of a manager's jobs these are, and names the first; whose they are where it has several brokers'.
+func someJobs(s *daemon.State, jobs []managers.Key) string {
 	const named = 3
-	text := fmt.Sprint(len(ids))
-	for i, id := range ids[:min(len(ids), named)] {
-		text += [...]string{": ", ", ", ", "}[i] + foreign.Text(string(id))
+	text := fmt.Sprint(len(jobs))
+	for i, job := range jobs[:min(len(jobs), named)] {
+		text += [...]string{": ", ", ", ", "}[i] + foreign.Text(string(job.ID))
+		if len(s.Brokers) > 1 {
+			text += " of " + orDash(foreign.Text(job.Broker))
+		}
 	}
-	if len(ids) > named {
+	if len(jobs) > named {
 		text += ", ..."
 	}
 	return text

@@ -19,6 +19,7 @@ import (
 const (
 	maxManagers = 10_000
 	maxSilent   = 50
+	maxBrokers  = 16 // whose jobs of one name are told
 )
 
 // managerTree is a tree of managers as they tell it themselves.
@@ -32,6 +33,7 @@ type managerTree struct {
 // jobInTree says where a job is; on a link, or at its broker, it is nowhere.
 type jobInTree struct {
 	ID      string   `json:"id"`
+	Brokers []string `json:"brokers"`  // whose jobs of that name are there, as far as managers tell
 	WaitsAt []string `json:"waits_at"` // managers
 	RunsAt  []string `json:"runs_at"`  // and those whose systems it has resources of
 	// Way is what the managers did with it, as far as they remember.
@@ -116,16 +118,26 @@ func (t *managerTree) order(states map[string]*daemon.State) {
 	}
 }
 
-// find tells where a job is.
-func (t *managerTree) find(job string) {
-	t.Job = &jobInTree{ID: job, WaitsAt: []string{}, RunsAt: []string{}, Way: []wayStep{}}
+// find tells where a job is: of a broker, if one is named, the job alone counts, wherever managers tell whose jobs they have.
+func (t *managerTree) find(job, broker string) {
+	t.Job = &jobInTree{ID: job, Brokers: []string{}, WaitsAt: []string{}, RunsAt: []string{}, Way: []wayStep{}}
+	look := func(at *[]string, manager string, jobs []managers.Key) {
+		for _, j := range jobs {
+			if j.ID != managers.ID(job) || broker != "" && j.Broker != "" && j.Broker != broker {
+				continue
+			}
+			if j.Broker != "" && !slices.Contains(t.Job.Brokers, j.Broker) && len(t.Job.Brokers) < maxBrokers {
+				t.Job.Brokers = append(t.Job.Brokers, j.Broker)
+			}
+			if !slices.Contains(*at, manager) {
+				*at = append(*at, manager)
+			}
+		}
+	}
 	for _, s := range t.Managers {
-		if slices.Contains(s.Waiting, managers.ID(job)) {
-			t.Job.WaitsAt = append(t.Job.WaitsAt, s.Name)
-		}
-		if slices.Contains(s.Running, managers.ID(job)) {
-			t.Job.RunsAt = append(t.Job.RunsAt, s.Name)
-		}
+		waiting, running := s.Jobs()
+		look(&t.Job.WaitsAt, s.Name, waiting)
+		look(&t.Job.RunsAt, s.Name, running)
 	}
 }
 
@@ -189,6 +201,9 @@ func printManagers(d *deps, t *managerTree) error {
 		sayErr(d, "%d more managers have not answered well", more)
 	}
 	if t.Job != nil {
+		if len(t.Job.Brokers) > 1 {
+			sayErr(d, "job %s: %d brokers have one of that name: name one with --broker, %s", t.Job.ID, len(t.Job.Brokers), strings.Join(t.Job.Brokers, " or "))
+		}
 		if err := printWay(d, t.Job); err != nil {
 			return err
 		}

@@ -28,7 +28,7 @@ type wayStep struct {
 }
 
 // readWay asks all managers what they did with the job: each remembers it for an hour at least. Of a broker, if one is named,
-// the job alone counts, wherever managers tell whose those are that they have.
+// the job alone counts.
 func (t *managerTree) readWay(ctx context.Context, reader *managerReader, broker string) error {
 	ways, failed := make([]daemon.Way, len(t.Managers)), make([]error, len(t.Managers))
 	var group errgroup.Group
@@ -44,10 +44,6 @@ func (t *managerTree) readWay(ctx context.Context, reader *managerReader, broker
 		if failed[i] != nil {
 			t.Silent = append(t.Silent, silentManager{s.Name, strings.TrimPrefix(failed[i].Error(), s.Name+": ")})
 		}
-		if broker != "" && ways[i].Waits != nil {
-			t.Job.WaitsAt = whose(t.Job.WaitsAt, s.Name, ways[i].Waits, broker)
-			t.Job.RunsAt = whose(t.Job.RunsAt, s.Name, ways[i].Runs, broker)
-		}
 		for _, step := range ways[i].Steps {
 			if broker != "" && step.Broker != broker {
 				continue
@@ -57,14 +53,6 @@ func (t *managerTree) readWay(ctx context.Context, reader *managerReader, broker
 	}
 	slices.SortStableFunc(t.Job.Way, wayStep.compare)
 	return ctx.Err()
-}
-
-// whose are the managers that have a broker's job, where one of them tells whose jobs of its name it has.
-func whose(at []string, manager string, brokers []string, broker string) []string {
-	if slices.Contains(brokers, broker) {
-		return at
-	}
-	return slices.DeleteFunc(at, func(name string) bool { return name == manager })
 }
 
 // compare orders a way by what must be before what: clocks of managers differ.

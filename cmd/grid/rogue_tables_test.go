@@ -96,16 +96,24 @@ func TestTreeOfOneRogue(t *testing.T) {
 	}
 }
 
-// TestJobsOfOneName: of jobs to which two brokers have given one name the one that was asked for is told.
+// TestJobsOfOneName: whose jobs are that a manager has is told, and of two of one name the one that was asked for.
 func TestJobsOfOneName(t *testing.T) {
 	t.Parallel()
 	v, show, url := rogueTables(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/v1/way" {
-			fmt.Fprint(w, `{"steps":[{"broker":"https://theirs:1","did":"handed_in"},{"broker":"https://ours:1","did":"freed"}],"waits":["https://theirs:1"],"runs":[]}`)
+			fmt.Fprint(w, `{"steps":[{"broker":"https://theirs:1","did":"handed_in"},{"broker":"https://ours:1","did":"freed"}]}`)
 			return
 		}
-		fmt.Fprintf(w, `{"name":%q,"waiting":["x"],"rows":[]}`, "https://"+r.Host)
+		fmt.Fprintf(w, `{"name":%q,"waiting":["y","x"],"running":["x"],"rows":[],"brokers":[{"broker":"https://ours:1","waiting":1,"running":-7},{"broker":"https://theirs:1","waiting":1},{"broker":"https://third:1","running":1}]}`, "https://"+r.Host)
 	})
+	for want, more := range map[string][]string{
+		"waiting: 2: y of https://ours:1, x of https://theirs:1\nrunning: 1: x of https://third:1\n": {url},
+		"2 brokers have one of that name": {url, "--tree", "--job", "x"},
+	} {
+		if h := v.grid(0, append(show, more...)...); !strings.Contains(h.out+h.errs, want) || h.code != 0 {
+			t.Errorf("%v: exit code %d, not %s\n%s%s", more, h.code, want, h.out, h.errs)
+		}
+	}
 	for broker, want := range map[string]string{"https://theirs:1": "handed in", "https://ours:1": "no manager that answers has job x"} {
 		h := v.grid(0, append(show, url, "--tree", "--job", "x", "--broker", broker)...)
 		text := h.out + h.errs

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -278,12 +279,14 @@ func (d *Daemon) State() State {
 		}
 		s.Rows = append(s.Rows, row)
 	}
+	var waiting, running []managers.Key
 	for _, j := range d.manager.Waiting() {
-		s.Waiting = append(s.Waiting, j.ID)
+		waiting = append(waiting, j.Key())
 	}
 	for job := range d.held {
-		s.Running = append(s.Running, job.ID)
+		running = append(running, job)
 	}
-	slices.Sort(s.Running)
+	slices.SortFunc(running, func(a, b managers.Key) int { return strings.Compare(string(a.ID), string(b.ID)) })
+	s.own(waiting, running)
 	return s
 }

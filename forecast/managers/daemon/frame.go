@@ -2,6 +2,9 @@ package daemon
 
 import (
 	"errors"
+	"maps"
+	"slices"
+	"strings"
 
 	"gridbroker/forecast/managers"
 )
@@ -67,7 +70,7 @@ type Row struct {
 	Told      managers.Set `json:"told"`
 }
 
-// State is what a manager shows of itself.
+// State is what a manager shows of itself. Jobs stand in the order of their brokers.
 type State struct {
 	Name    string             `json:"name"`
 	Parent  string             `json:"parent,omitempty"`
@@ -77,4 +80,51 @@ type State struct {
 	Rows    []Row              `json:"rows"`
 	Waiting []managers.ID      `json:"waiting"`
 	Running []managers.ID      `json:"running"`
+	Brokers []BrokersJobs      `json:"brokers,omitempty"` // whose Waiting and Running are: the first so many are the first one's, and so on
+}
+
+// BrokersJobs are how many of a manager's jobs are one broker's.
+type BrokersJobs struct {
+	Broker  string `json:"broker"`
+	Waiting int    `json:"waiting"`
+	Running int    `json:"running"`
+}
+
+// own puts jobs into the order of their brokers, and tells whose they are.
+func (s *State) own(waiting, running []managers.Key) {
+	of := map[string]*BrokersJobs{}
+	list := func(jobs []managers.Key, count func(*BrokersJobs) *int) (ids []managers.ID) {
+		slices.SortStableFunc(jobs, func(a, b managers.Key) int { return strings.Compare(a.Broker, b.Broker) })
+		for _, job := range jobs {
+			if of[job.Broker] == nil {
+				of[job.Broker] = &BrokersJobs{Broker: job.Broker}
+			}
+			*count(of[job.Broker])++
+			ids = append(ids, job.ID)
+		}
+		return ids
+	}
+	s.Waiting = list(waiting, func(b *BrokersJobs) *int { return &b.Waiting })
+	s.Running = list(running, func(b *BrokersJobs) *int { return &b.Running })
+	for _, broker := range slices.Sorted(maps.Keys(of)) {
+		s.Brokers = append(s.Brokers, *of[broker])
+	}
+}
+
+// Jobs returns the jobs that wait at the manager, and those that have resources of its system, with their brokers: none where the
+// manager tells none, as an old one does, or fewer than it has jobs.
+func (s *State) Jobs() (waiting, running []managers.Key) {
+	list := func(ids []managers.ID, count func(BrokersJobs) int) []managers.Key {
+		jobs := make([]managers.Key, 0, len(ids))
+		for _, b := range s.Brokers {
+			for range min(max(count(b), 0), len(ids)-len(jobs)) {
+				jobs = append(jobs, managers.Key{Broker: b.Broker, ID: ids[len(jobs)]})
+			}
+		}
+		for _, id := range ids[len(jobs):] {
+			jobs = append(jobs, managers.Key{ID: id})
+		}
+		return jobs
+	}
+	return list(s.Waiting, func(b BrokersJobs) int { return b.Waiting }), list(s.Running, func(b BrokersJobs) int { return b.Running })
 }

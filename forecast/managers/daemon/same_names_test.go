@@ -4,8 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -79,26 +77,19 @@ func TestNamesOfOtherBrokersJobs(t *testing.T) {
 	if slices.Sort(ran); fmt.Sprint(ran) != "[a b]" {
 		t.Errorf("%v ran", ran)
 	}
-	var a, b Way
-	for id, into := range map[string]*Way{"a": &a, "b": &b} {
-		resp, err := victim.Client.Get(f.configs[0].Name + "/v1/way?job=" + id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(json.NewDecoder(resp.Body).Decode(into), resp.Body.Close()); err != nil {
-			t.Fatal(err)
-		}
+	f.has("a b a", "b", 0) // 127.0.0.1's before 127.0.0.2's
+	s, err := f.state(0)
+	if err != nil {
+		t.Fatal(err)
 	}
-	both := []string{victim.Name, rogue.Name}
-	slices.Sort(both)
-	if got, want := fmt.Sprint(a.Waits, a.Runs, b.Waits, b.Runs), fmt.Sprint([]string{}, both, []string{rogue.Name}, []string{victim.Name}); got != want {
+	waiting, running := s.Jobs()
+	all := []managers.Key{{Broker: victim.Name, ID: "a"}, {Broker: victim.Name, ID: "b"}, {Broker: rogue.Name, ID: "a"}, {Broker: rogue.Name, ID: "b"}}
+	if got, want := fmt.Sprint(waiting, running), fmt.Sprint(all[3:], all[:3]); got != want {
 		t.Errorf("jobs of the names are told as %s, not %s", got, want)
 	}
-
-	f.has("a a b", "b", 0)
 	f.kill(0)
 	f.start(0)
-	f.has("a a b", "b", 0)
+	f.has("a b a", "b", 0)
 	close(end["a"])
 	f.has("a b", "b", 1)
 	close(endOwn["a"])

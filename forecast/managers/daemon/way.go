@@ -39,9 +39,6 @@ type Step struct {
 // Way is what a manager did with one job, in order; where several brokers have a job of that name, with one after the other.
 type Way struct {
 	Steps []Step `json:"steps"`
-	// Waits and Runs are the brokers whose jobs of that name wait here, and have resources of its system.
-	Waits []string `json:"waits"`
-	Runs  []string `json:"runs"`
 }
 
 // ways are those of the jobs of this wayTime, and of the one before. The daemon's mutex is held.
@@ -95,20 +92,5 @@ func (w *ways) of(id managers.ID) (steps []Step) {
 func WayOf(d *Daemon, id managers.ID) Way {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	w := Way{append([]Step{}, d.ways.of(id)...), []string{}, []string{}}
-	for _, j := range d.manager.Waiting() {
-		if j.ID == id {
-			w.Waits = append(w.Waits, j.Broker)
-		}
-	}
-	for job := range d.held {
-		if job.ID == id {
-			w.Runs = append(w.Runs, job.Broker)
-		}
-	}
-	for _, list := range []*[]string{&w.Waits, &w.Runs} {
-		slices.Sort(*list)
-		*list = (*list)[:min(len(*list), maxNamesakes)]
-	}
-	return w
+	return Way{append([]Step{}, d.ways.of(id)...)}
 }
