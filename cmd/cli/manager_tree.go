@@ -33,11 +33,12 @@ type managerTree struct {
 // jobInTree says where a job is; on a link, or at its broker, it is nowhere.
 type jobInTree struct {
 	ID      string   `json:"id"`
-	Brokers []string `json:"brokers"`  // whose jobs of that name are there, as far as managers tell
 	WaitsAt []string `json:"waits_at"` // managers
 	RunsAt  []string `json:"runs_at"`  // and those whose systems it has resources of
 	// Way is what the managers did with it, as far as they remember.
 	Way []wayStep `json:"way"`
+	// Brokers are those whose jobs of that name are there, as far as managers tell.
+	Brokers []string `json:"brokers"`
 }
 
 // silentManager is one that did not answer.
