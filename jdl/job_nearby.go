@@ -48,8 +48,9 @@ func (n *Nearby) Getenv(name string) string {
 // Now is the time at which the description is read.
 func (n *Nearby) Now() time.Time { return n.cfg.now() }
 
-// Read is the text of a file of at most 16 MB.
-func (n *Nearby) Read(name string) ([]byte, error) {
+// Read is the text of a file of at most 16 MB. Where that is one for its owner's eyes alone, as a description's reader would not
+// think of it (by a link out of its directory, or from where names begin with a dot), private is where it lies.
+func (n *Nearby) Read(name string) (text []byte, private string, err error) {
 	var first error
 	for _, dir := range n.dirs {
 		rel := below(dir, name)
@@ -59,15 +60,16 @@ func (n *Nearby) Read(name string) ([]byte, error) {
 			first = fs.ErrNotExist
 			continue
 		case err != nil:
-			return nil, cause(err)
+			return nil, "", cause(err)
 		case !info.Mode().IsRegular():
-			return nil, errors.New("it is no file")
+			return nil, "", errors.New("it is no file")
 		case info.Size() > maxNodeFile:
-			return nil, fmt.Errorf("it is longer than %d MB", maxNodeFile>>20)
+			return nil, "", fmt.Errorf("it is longer than %d MB", maxNodeFile>>20)
 		}
-		return readFile(fileOf(n.cfg.root, rel))
+		text, err = readFile(fileOf(n.cfg.root, rel))
+		return text, privateAt(n.cfg.root, dir, "/"+rel), err
 	}
-	return nil, cause(first)
+	return nil, "", cause(first)
 }
 
 // Path is the absolute path of a file by its name.

@@ -10,16 +10,24 @@ import (
 // a link out of its directory, or from where names begin with a dot: whoever has the
 // description from somebody else would not think that it is sent.
 func warnPrivate(r *jobReader, e inputEntry, abs string) {
-	info, err := fs.Stat(r.cfg.root, strings.TrimPrefix(abs, "/"))
-	if err != nil || info.Mode().Perm()&0o077 != 0 {
-		return
-	}
-	at, home := realPath(r.cfg.root, abs), realPath(r.cfg.root, path.Clean(r.dir))
-	inside := at == home || strings.HasPrefix(at, strings.TrimSuffix(home, "/")+"/")
-	named := path.Join(home, strings.TrimPrefix(abs, path.Clean(r.dir)))
-	if !inside && (at != abs && at != named || strings.Contains(at, "/.")) {
+	if at := privateAt(r.cfg.root, r.dir, abs); at != "" {
 		r.warn(e.pos, "private-file", "the job's site will have it", "InputSandbox: %s is %s, which nobody but its owner may read", e.text, at)
 	}
+}
+
+// privateAt is where such a file of a description in dir lies; "" for others.
+func privateAt(root fs.FS, dir, abs string) string {
+	info, err := fs.Stat(root, strings.TrimPrefix(abs, "/"))
+	if err != nil || info.Mode().Perm()&0o077 != 0 {
+		return ""
+	}
+	at, home := realPath(root, abs), realPath(root, path.Clean(dir))
+	inside := at == home || strings.HasPrefix(at, strings.TrimSuffix(home, "/")+"/")
+	named := path.Join(home, strings.TrimPrefix(abs, path.Clean(dir)))
+	if !inside && (at != abs && at != named || strings.Contains(at, "/.")) {
+		return at
+	}
+	return ""
 }
 
 // maxLinks is how many links a name may pass, as on Linux.

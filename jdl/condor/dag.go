@@ -287,7 +287,7 @@ func (d *dagReader) includeDAG(rest string, line int) {
 		d.fail(line, "INCLUDE file.dag", "INCLUDE is not understood")
 		return
 	}
-	src, err := d.place.Read(words[0])
+	src, err := nearby(d.parser, d.place, words[0], line)
 	if err != nil {
 		d.fail(line, "", "INCLUDE %s: %v", words[0], err)
 		return

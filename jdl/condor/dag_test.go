@@ -3,6 +3,8 @@ package condor_test
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -10,6 +12,8 @@ import (
 	"gridbroker/jdl"
 	"gridbroker/jdl/classad"
 	"gridbroker/jdl/condor"
+	"gridbroker/jdl/formats"
+	"gridbroker/testdata/testbed"
 )
 
 const diamond = `# made by hand
@@ -165,6 +169,48 @@ func TestEnvironmentIsTold(t *testing.T) {
 	}
 	if len(told) != 2 || !strings.Contains(told[0], "t.sub:2:1: arguments: $ENV(HOME) is replaced by what the variable holds here") {
 		t.Errorf("told %q", told)
+	}
+}
+
+// TestSecretsInTexts: whose description reads a secret by a link or out of a hidden directory, as its list of jobs, as a piece of
+// its text or as a node's, or takes a variable of his by name, is told: what they hold would be in the jobs.
+func TestSecretsInTexts(t *testing.T) {
+	top := t.TempDir()
+	testbed.WriteFile(t, filepath.Join(top, ".ssh/id"), []byte("x = a\n"), 0o600)
+	testbed.WriteFile(t, filepath.Join(top, ".ssh/sub"), []byte("executable = /bin/sh\nqueue\n"), 0o600)
+	testbed.WriteFile(t, filepath.Join(top, ".ssh/dag"), []byte("JOB B own.sub\n"), 0o600)
+	testbed.WriteFile(t, filepath.Join(top, "d/own"), []byte("x = a\n"), 0o600)
+	testbed.WriteFile(t, filepath.Join(top, "d/own.sub"), []byte("executable = /bin/sh\nqueue\n"), 0o600)
+	if err := os.Symlink("../.ssh/id", filepath.Join(top, "d/list")); err != nil {
+		t.Fatal(err)
+	}
+	const private = ", which nobody but its owner may read"
+	for src, want := range map[string]string{
+		"executable = /bin/sh\nqueue x from own":        "",
+		"executable = /bin/sh\nqueue x from list":       "2:1: list is " + top + "/.ssh/id" + private,
+		"executable = /bin/sh\nqueue x from ../.ssh/id": "2:1: ../.ssh/id is " + top + "/.ssh/id" + private,
+		"include : list\nexecutable = /bin/sh\nqueue":   "1:1: list is " + top + "/.ssh/id" + private,
+		"JOB A own.sub":                                    "",
+		"JOB A ../.ssh/sub":                                "1:1: ../.ssh/sub is " + top + "/.ssh/sub" + private,
+		"JOB A own.sub\nINCLUDE ../.ssh/dag":               "2:1: ../.ssh/dag is " + top + "/.ssh/dag" + private,
+		"JOB A own.sub\nSPLICE S ../.ssh/dag":              "2:1: ../.ssh/dag is " + top + "/.ssh/dag" + private,
+		"executable = /bin/sh\ngetenv = SECRET\nqueue":     "2:1: getenv: SECRET goes along with what it holds here",
+		"executable = /bin/sh\ngetenv = NONE\nqueue":       "",
+		"executable = /bin/sh\ninclude ifexist : n\nqueue": "",
+	} {
+		env := func(name string) string { return map[string]string{"SECRET": "x"}[name] }
+		set, err := formats.ParseJobs(top+"/d/j", []byte(src), jdl.WithDir(top+"/d"), jdl.WithEnvironment(env))
+		if err != nil {
+			t.Errorf("%q: %v", src, err)
+			continue
+		}
+		said := ""
+		for _, w := range set.Warnings {
+			said += w.Error()
+		}
+		if !strings.Contains(said, want) || want == "" && said != "" {
+			t.Errorf("%q: %q, want %q", src, said, want)
+		}
 	}
 }
 

@@ -181,7 +181,7 @@ func (d *dagReader) inner(word string, words []string, line int) {
 			f.dir = path.Join(d.dir, dir)
 		}
 	}
-	src, err := f.place.Read(words[1])
+	src, err := nearby(d.parser, f.place, words[1], line)
 	if err != nil {
 		d.fail(line, "", "%s %s: %v", word, words[1], err)
 		return

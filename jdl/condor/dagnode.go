@@ -62,7 +62,7 @@ func nodeText(d *dagReader, n *dagNode, near *jdl.Nearby) (src []byte, ok bool) 
 	src = n.text
 	if n.file != "" {
 		var err error
-		if src, err = near.Read(n.file); err != nil {
+		if src, err = nearby(d.parser, near, n.file, n.line); err != nil {
 			d.fail(n.line, "", "node %s: %s: %v", n.name, n.file, err)
 			return nil, false
 		}

@@ -230,7 +230,7 @@ func (p *parser) rows(how, kind, items string, number int) []string {
 		return nil
 	}
 	name := p.constant(items)
-	text, err := p.near.Read(name)
+	text, err := nearby(p, p.near, name, number)
 	if err != nil {
 		p.fail(number, "", "queue from %s: %v", name, err)
 		return nil

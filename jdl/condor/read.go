@@ -324,6 +324,7 @@ func (r *reader) getenv(given []string) {
 			r.tell(r.b.Pos, "getenv: %s is not used: name the variables one by one", name)
 		case value != "":
 			r.b.Add("Environment", name+"="+value)
+			r.tell(r.b.Pos, "getenv: %s goes along with what it holds here", name)
 		}
 	}
 }

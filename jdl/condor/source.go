@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"gridbroker/jdl"
 	"gridbroker/jdl/classad"
 )
 
@@ -108,7 +109,7 @@ func (p *parser) include(text string, number int) {
 		p.fail(number, "include : FILE", "include is not understood")
 		return
 	}
-	src, err := p.near.Read(name)
+	src, err := nearby(p, p.near, name, number)
 	if err != nil {
 		if how == "" {
 			p.fail(number, "", "include %s: %v", name, err)
@@ -116,6 +117,15 @@ func (p *parser) include(text string, number int) {
 		return
 	}
 	p.within(name, src, number, p.read)
+}
+
+// nearby reads what a line names, and tells where that is a secret: what of it comes into the jobs goes to their site.
+func nearby(p *parser, near *jdl.Nearby, name string, number int) ([]byte, error) {
+	src, private, err := near.Read(name)
+	if err == nil && private != "" {
+		p.tell(number, "%s is %s, which nobody but its owner may read: what the jobs have of it goes to their site", name, private)
+	}
+	return src, err
 }
 
 // costOfText is what it costs to include a text beside its length: texts of a few lines may include each other as often
