@@ -22,7 +22,7 @@ var unasked = map[string]string{
 	"../environment.DefaultBudget": "a default that Budget tells", "../environment.DefaultLaunchers": "a default that Definition tells",
 	"../environment.PassedSignals": "a default that RunOptions tells",
 	"../infosys.ARC":               "a source among others, by its kind", "../infosys.Archery": "the same", "../infosys.LDAP": "the same", "../infosys.Local": "the same",
-	"../infosys.BadScheme": "a value of Reason in --json", "../infosys.BadURL": "the same", "../infosys.NotOwned": "the same",
+	"../infosys.BadScheme": "a value of Reason in --json", "../infosys.BadURL": "the same", "../infosys.NotOwned": "the same", "../infosys.Elsewhere": "the same",
 	"../infosys.Keyed":           "an interface that a source may have",
 	"../infosys.DefaultDeadline": "the default that Collector tells", "../infosys.SnapshotSchema": "the name of a published format",
 	"../broker/clock.Virtual": "the clock of tests and simulations", "../broker/clock.NewVirtual": "the same", "../broker/clock.Steady": "an interface that a clock may have",

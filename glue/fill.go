@@ -20,7 +20,7 @@ type filler struct {
 // (so ARC in GLUE 2.0); the rules of another schema, made for the views, must
 // not narrow it.
 func (f *filler) identity() {
-	if f.src.Schema == "glue1.3" && f.dst.Schema != "glue1.3" && f.src.CEID != "" {
+	if f.src.Schema == "glue1.3" && f.dst.Schema != "glue1.3" && f.src.CEID != "" && (f.dst.CE == "" || ofOneDomain(hostIn(f.src.CEID), f.dst.CE)) {
 		f.dst.CEID, f.dst.ID = f.src.CEID, f.src.ID
 	}
 	f.text("Site", &f.dst.Site, f.src.Site)

@@ -12,7 +12,7 @@ import (
 // one resource. Two are of one share when host, queue and VO agree and their
 // GlueCEUniqueIDs do not forbid it. The best one is kept as base: one whose
 // record has not expired at now, then GLUE 2.0 before GLUE 1.3 before ARC's
-// own schema, then the younger. Its gaps are filled from the others, and what
+// own schema, then what a computing element tells itself, then the younger. Its gaps are filled from the others, and what
 // they contradict is listed in Conflicts. Views of a VO get what the whole
 // share knows and they do not. IDs are unique afterwards.
 // The result is sorted by ID; the parts are used up.
@@ -137,6 +137,7 @@ func compareBase(now time.Time, a, b *Resource) int {
 	return cmp.Or(
 		cmp.Compare(bad(now, a), bad(now, b)),
 		cmp.Compare(schemaOrder[a.Schema], schemaOrder[b.Schema]),
+		cmp.Compare(toldByOthers(a), toldByOthers(b)),
 		b.Created.Compare(a.Created))
 }
 
@@ -149,10 +150,21 @@ func bad(now time.Time, r *Resource) int {
 	if r.StateIsPlaceholder {
 		n += 2
 	}
-	if r.Expired(now) {
+	if r.Expired(now) || r.Created.After(now.Add(aheadOfTime)) {
 		n++
 	}
 	return n
+}
+
+// aheadOfTime is how far a publisher's clock may be ahead: who says that a record is made in a year would be the youngest for as long.
+const aheadOfTime = time.Hour
+
+// toldByOthers is 1 unless the record comes from the very host that it is about.
+func toldByOthers(r *Resource) int {
+	if _, at, ok := strings.Cut(r.Source, "://"); ok && r.CE != "" && beginsAt(at, "", r.CE) {
+		return 0
+	}
+	return 1
 }
 
 // Expired reports whether the record's publisher says that it is too old at

@@ -98,24 +98,44 @@ func TestMergeSelf(t *testing.T) {
 	}
 }
 
+// TestOwnWordCounts: of what two sources say of a computing element in one schema its own counts, however young the other says that it
+// is; and nothing is made at a time that is still to come.
+func TestOwnWordCounts(t *testing.T) {
+	const id = "ce.example.org:443/nordugrid-slurm-q"
+	told := func(source string, free int64, age time.Duration) Resource {
+		return shareOf("glue2.0", source, id, func(r *Resource) { r.FreeSlots, r.Created = Some(free), captured.Add(-age) })
+	}
+	for name, c := range map[string]struct{ first, other Resource }{
+		"its own word":           {told("https://ce.example.org:443/arex", 1, time.Minute), told("ldap://bdii.example.net:2170", 99, 0)},
+		"the younger of others":  {told("ldap://bdii.example.net", 1, 0), told("https://ce.example.org.rogue.test/arex", 99, time.Minute)},
+		"not one of next year's": {told("ldap://bdii.example.net", 1, time.Minute), told("ldap://rogue.test", 99, -365*24*time.Hour)},
+	} {
+		for _, rs := range [][]Resource{{c.first, c.other}, {c.other, c.first}} {
+			if by := merged(t, rs...); len(by) != 1 || by[id].FreeSlots.V != 1 {
+				t.Errorf("%s: %d resources, %d slots are free", name, len(by), by[id].FreeSlots.V)
+			}
+		}
+	}
+}
+
 func TestMergeViews(t *testing.T) {
 	by := merged(t,
-		shareOf("glue1.3", "s", "id", func(r *Resource) { r.LRMS = "pbs" }),
-		shareOf("glue1.3", "s", "id#atlas", func(r *Resource) { r.CEID, r.ViewOf, r.Access = "id", "atlas", []string{"VO:atlas"} }),
-		shareOf("glue1.3", "s", "id#cms", func(r *Resource) {
-			r.CEID, r.ViewOf, r.Access = "id", "cms", []string{"VOMS:/cms/Role=production"}
+		shareOf("glue1.3", "s", "ce.example.org/id", func(r *Resource) { r.LRMS = "pbs" }),
+		shareOf("glue1.3", "s", "ce.example.org/id#atlas", func(r *Resource) { r.CEID, r.ViewOf, r.Access = "ce.example.org/id", "atlas", []string{"VO:atlas"} }),
+		shareOf("glue1.3", "s", "ce.example.org/id#cms", func(r *Resource) {
+			r.CEID, r.ViewOf, r.Access = "ce.example.org/id", "cms", []string{"VOMS:/cms/Role=production"}
 		}),
 		shareOf("glue2.0", "s", "q_atlas", func(r *Resource) {
-			r.CEID, r.ViewOf, r.Access, r.MainMemory = "id", "atlas", []string{"VO:atlas"}, Some[int64](9)
+			r.CEID, r.ViewOf, r.Access, r.MainMemory = "ce.example.org/id", "atlas", []string{"VO:atlas"}, Some[int64](9)
 		}))
 	if len(by) != 3 {
 		t.Fatalf("%v", by)
 	}
 	// Members of cms without the role have only the whole.
-	if whole := by["id"]; !slices.Equal(whole.Views, []string{"atlas"}) || whole.MainMemory.V != 9 {
+	if whole := by["ce.example.org/id"]; !slices.Equal(whole.Views, []string{"atlas"}) || whole.MainMemory.V != 9 {
 		t.Errorf("%+v", whole)
 	}
-	if v := by["id#atlas"]; v.LRMS != "pbs" || v.MainMemory.V != 9 || v.Schema != "glue2.0" {
+	if v := by["ce.example.org/id#atlas"]; v.LRMS != "pbs" || v.MainMemory.V != 9 || v.Schema != "glue2.0" {
 		t.Errorf("%+v", v)
 	}
 }

@@ -58,6 +58,7 @@ const (
 	NotOwned  = "only its own source may name it"
 	BadScheme = "no scheme of this interface"
 	BadURL    = "not a URL"
+	Elsewhere = "it is at another host than the computing element that it is said to be of"
 )
 
 // Claim is an endpoint that a source named without being allowed to. It is a
@@ -66,7 +67,7 @@ type Claim struct {
 	Resource  string `json:"resource"`
 	Interface string `json:"interface"`
 	URL       string `json:"url"`
-	Why       string `json:"why"` // NotOwned, BadScheme or BadURL
+	Why       string `json:"why"` // NotOwned, BadScheme, BadURL or Elsewhere
 }
 
 // Error implements error. The words of others are quoted.
@@ -95,6 +96,9 @@ func (rules Rules) admit(src Source, rs []glue.Resource) (kept []glue.Resource, 
 		before := len(r.Endpoints)
 		r.Endpoints = rules.allowed(owner, r.ID, r.Endpoints, refuse, &well)
 		r.Services = rules.allowed(owner, r.ID, r.Services, refuse, &well)
+		if owner == nil {
+			r.Endpoints = rules.near(r, refuse)
+		}
 		if len(r.Endpoints) == 0 && before > 0 {
 			continue
 		}
@@ -124,6 +128,26 @@ func (rules Rules) allowed(owner Owner, id string, es []glue.Endpoint, refuse fu
 	for _, e := range es {
 		if why := rules.judge(owner, e); why != "" {
 			refuse(Claim{Resource: id, Interface: e.Interface, URL: e.URL, Why: why})
+		} else {
+			kept = append(kept, e)
+		}
+	}
+	return kept
+}
+
+// near are those of a resource's endpoints for jobs that are at its own host.
+func (rules Rules) near(r *glue.Resource, refuse func(Claim)) []glue.Endpoint {
+	far := func(e glue.Endpoint) bool {
+		_, jobs := rules.Foreign[e.Interface]
+		return jobs && r.Elsewhere(e)
+	}
+	if !slices.ContainsFunc(r.Endpoints, far) {
+		return r.Endpoints
+	}
+	kept := r.Endpoints[:0:0]
+	for _, e := range r.Endpoints {
+		if far(e) {
+			refuse(Claim{Resource: r.ID, Interface: e.Interface, URL: e.URL, Why: Elsewhere})
 		} else {
 			kept = append(kept, e)
 		}

@@ -1,0 +1,38 @@
+package glue
+
+import "strings"
+
+// Elsewhere reports whether an endpoint is at a host that cannot be the resource's own: a computing element is named by its host, in
+// its identifier too, and whoever may publish could have jobs that are meant for one sent to another.
+func (r *Resource) Elsewhere(e Endpoint) bool {
+	if beginsAt(e.URL, "https://", r.CE) && beginsAt(r.CEID, "", r.CE) { // most are
+		return false
+	}
+	host, _ := hostPort(e.URL)
+	for _, own := range [...]string{r.CE, hostIn(r.CEID)} {
+		if own != "" && !ofOneDomain(host, own) {
+			return true
+		}
+	}
+	return false
+}
+
+// beginsAt reports whether a host stands at the beginning of a URL or an identifier.
+func beginsAt(text, scheme, host string) bool {
+	rest, ok := strings.CutPrefix(text, scheme)
+	if !ok || host == "" || !strings.HasPrefix(rest, host) || strings.Contains(rest, "@") {
+		return false
+	}
+	rest = rest[len(host):]
+	return rest == "" || rest[0] == ':' || rest[0] == '/'
+}
+
+// ofOneDomain reports whether hosts are the same or of one domain of two parts at least, as another name of a host is.
+func ofOneDomain(a, b string) bool {
+	if strings.EqualFold(a, b) {
+		return true
+	}
+	_, domain, _ := strings.Cut(a, ".")
+	_, other, _ := strings.Cut(b, ".")
+	return strings.Contains(domain, ".") && strings.EqualFold(domain, other) && domain[len(domain)-1] > '9' // no addresses
+}
