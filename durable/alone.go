@@ -3,6 +3,7 @@ package durable
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"syscall"
 	"time"
@@ -27,5 +28,24 @@ func Alone(ctx context.Context, dir *os.Root) (*os.File, error) {
 			return nil, ctx.Err()
 		case <-time.After(pause):
 		}
+	}
+}
+
+// lockWait is how long a lock is waited for that several users may take: nobody who writes keeps it for long, and who
+// means ill could for ever.
+const lockWait = 20 * time.Second
+
+// Lock takes the lock of a file that several users may open (flock(2)), which closing it gives back. Where somebody else has it for
+// twenty seconds, that is an error.
+func Lock(f *os.File) error {
+	for end, pause := time.Now().Add(lockWait), 5*time.Millisecond; ; pause = min(2*pause, time.Second) {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		switch {
+		case errors.Is(err, syscall.EWOULDBLOCK) && time.Now().After(end):
+			return fmt.Errorf("%s: somebody else has held the lock for %v", f.Name(), lockWait)
+		case !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR):
+			return err
+		}
+		time.Sleep(pause)
 	}
 }

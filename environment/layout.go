@@ -338,7 +338,7 @@ func (l Layout) enter(digest string, size int64) error {
 		return err
 	}
 	defer lock.Close()
-	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
+	if err := durable.Lock(lock); err != nil {
 		return err
 	}
 	index := struct {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -163,6 +164,26 @@ func TestLayoutsOfOthersAreWrittenInThemselves(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLayoutsWhoseLockIsHeld: who holds the lock of a layout that several users write to keeps them waiting for a while, not for ever.
+func TestLayoutsWhoseLockIsHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := Layout{t.TempDir(), layers.Codec{}}
+		held, err := os.Create(filepath.Join(l.Dir, ".lock"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer held.Close()
+		if err := unix.Flock(int(held.Fd()), unix.LOCK_EX); err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(time.Minute, func() { held.Close() })
+		began := time.Now()
+		if err := l.enter("sha256:x", 1); err == nil || !strings.Contains(err.Error(), "somebody else has held the lock") || time.Since(began) > 30*time.Second {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+	})
 }
 
 // An image whose blob was exchanged at its source is not imported.

@@ -225,7 +225,7 @@ func (s *Store) lock() (*os.File, error) {
 	if info, err := f.Stat(); err == nil && info.Mode().Perm()&0o007 != 0 {
 		f.Chmod(0o660) // fails for whom it does not belong to
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
+	if err := durable.Lock(f); err != nil {
 		f.Close()
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -404,6 +405,23 @@ func TestCachedTagsArePublishedWhileReported(t *testing.T) {
 	if _, ok := errors.AsType[*DeniedError](s.ReportCached(Caller{User: "x", UID: -1}, "n3", []string{"VEE-B"})); !ok {
 		t.Error("anybody may report")
 	}
+}
+
+// TestStoreWhoseLockIsHeld: one of several who write to a store keeps the others waiting for a while, not for ever.
+func TestStoreWhoseLockIsHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t)
+		held, err := s.lock()
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(time.Minute, func() { held.Close() })
+		began := time.Now()
+		err = s.Add(owner(), "", []Tag{{Name: "VEE-A", State: Installable}})
+		if err == nil || !strings.Contains(err.Error(), "somebody else has held the lock") || time.Since(began) > 30*time.Second {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+	})
 }
 
 // Who may write to the folder, a VO's manager, leads nobody out of it by links
