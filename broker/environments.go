@@ -22,7 +22,7 @@ type EnvironmentLine struct {
 	Deploy time.Duration `json:"deploy"`
 }
 
-// Places is a number of resources and the names of the first of them.
+// Places is a number of queues, each counted once whatever views of it VOs have, and the names of the first of them.
 type Places struct {
 	Count int      `json:"count"`
 	Names []string `json:"names"`
@@ -83,8 +83,9 @@ func environmentLines(m *Match) []EnvironmentLine {
 	lines := make([]EnvironmentLine, 0, len(m.Job.Demand.RuntimeEnvironments))
 	for _, wish := range m.Job.Demand.RuntimeEnvironments {
 		l := newEnvironmentLine(m.Job, wish, m.deploy)
+		named := map[string]bool{}
 		for _, r := range m.Resources {
-			l.place(r)
+			named[r.Name] = named[r.Name] || l.place(r)
 		}
 		lines = append(lines, l)
 	}
@@ -132,10 +133,11 @@ func newEnvironmentLine(job *jdl.Job, wish string, deploy time.Duration) Environ
 	return l
 }
 
-func (l *EnvironmentLine) place(r *glue.Resource) {
+// place notes the queue of a resource that has the environment, and says whether it has.
+func (l *EnvironmentLine) place(r *glue.Resource) bool {
 	tag, ok := jdl.ParseEnvironmentWish(l.Wish).Best(r.RuntimeEnvironments)
 	if !ok {
-		return
+		return false
 	}
 	switch r.Deployment(tag) {
 	case glue.Cached:
@@ -145,4 +147,5 @@ func (l *EnvironmentLine) place(r *glue.Resource) {
 	default:
 		l.Installed.add(r.Name)
 	}
+	return true
 }

@@ -58,3 +58,16 @@ func TestEnvironmentVersionsAndNowhere(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// A queue of which several VOs have views is told once: five names are those of five queues.
+func TestEnvironmentsNameAQueueOnce(t *testing.T) {
+	view := func(id, vo string, tags ...string) *glue.Resource {
+		return brokertest.Site(id, func(r *glue.Resource) { r.Name, r.ViewOf, r.RuntimeEnvironments = "ce/long", vo, tags })
+	}
+	rs := []*glue.Resource{view("bare", ""), view("atlas", "atlas", "A"), view("cms", "cms", "A"), brokertest.Site("other", tagged("A"))}
+	job := brokertest.ParseJob(t, `Executable = "/bin/ls"; RunTimeEnvironment = "A";`)
+	x := brokertest.Plan(t, brokertest.New(), rs, job).Jobs[0].Match.Explain(nil).Environments
+	if len(x) != 1 || x[0].String() != "A (RunTimeEnvironment, 1:47): installed at ce/long, other" {
+		t.Errorf("explained as %v", x)
+	}
+}
