@@ -70,7 +70,10 @@ func Main(ctx context.Context, env Env, args []string) int {
 	}
 	root.SetArgs(args)
 	safeFish(root)
-	err := root.ExecuteContext(ctx)
+	err := oneDash(root, args)
+	if err == nil {
+		err = root.ExecuteContext(ctx)
+	}
 	if err == nil {
 		err = out.lost()
 	}
@@ -167,11 +170,14 @@ func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 	if words := cmd.Flags().Args(); !cmd.HasParent() && len(words) > 0 {
 		return knownVerb(cmd, words) // the flag is that of a verb that there is not
 	}
-	name, dashes := unknown.GetSpecifiedName(), "--"
-	word, _, _ := strings.Cut(unknown.GetSpecifiedShortnames(), "=")
-	if word != "" {
-		dashes = "-"
+	if unknown.GetSpecifiedShortnames() != "" {
+		return noFlag(cmd, "-", unknown.GetSpecifiedName())
 	}
+	return noFlag(cmd, "--", unknown.GetSpecifiedName())
+}
+
+// noFlag is the refusal of a flag that was written with these dashes.
+func noFlag(cmd *cobra.Command, dashes, name string) error {
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {
@@ -179,9 +185,6 @@ func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 		}
 	})
 	hint := ""
-	if len(word) > 1 { // of several letters with one dash, as HTCondor's
-		name = word
-	}
 	if there := flagElsewhere(cmd.Name(), name); there != "" {
 		hint = "; " + there
 	} else if near := classad.Nearest(name, names); near != "" {

@@ -63,8 +63,8 @@ func flagElsewhere(verb, flag string) string {
 		flags []string
 		hint  string
 	}{
-		{[]string{"submit", "match"}, []string{"a"}, "a credential is delegated where a resource wants one, without a flag"},
-		{[]string{"submit", "match"}, []string{"d"}, "a credential is delegated where a resource wants one, without a flag; -v and -vv tell more"},
+		{[]string{"submit", "match"}, []string{"a"}, "leave it out: a credential is delegated to each resource that wants one"},
+		{[]string{"submit", "match"}, []string{"d"}, "-v and -vv tell more; a credential is delegated without a flag to each resource that wants one"},
 		{nil, []string{"d", "debug"}, "-v and -vv tell more"},
 		{[]string{"submit", "match"}, []string{"e"}, "a description is a file, or comes on standard input by -: grid " + verb + " -"},
 		{[]string{"submit", "match"}, []string{"r"}, "name the resource by --site"},

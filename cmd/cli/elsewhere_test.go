@@ -17,14 +17,19 @@ func TestHabitsFromElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	for line, want := range map[string]string{
-		"submit -a j.jdl":            "grid submit: unknown flag: -a; a credential is delegated where a resource wants one",
-		"submit -d DEBUG j.jdl":      "unknown flag: -d; a credential is delegated where a resource wants one, without a flag; -v and -vv tell more",
+		"submit -a j.jdl":            "grid submit: unknown flag: -a; leave it out: a credential is delegated to each resource that wants one",
+		"submit -d DEBUG j.jdl":      "unknown flag: -d; -v and -vv tell more; a credential is delegated without a flag",
 		"submit -e &(a=b)":           "unknown flag: -e; a description is a file, or comes on standard input by -: grid submit -",
 		"status -d DEBUG":            "unknown flag: -d; -v and -vv tell more",
 		"status -g run7":             "unknown flag: -g; --group NAME: the JobName of",
 		"submit --dag j.jdl":         `unknown flag: --dag; the description says what it is: Type = "dag"`,
 		"submit -batch-name x j.jdl": "unknown flag: -batch-name; batch_name in the submit file",
 		"submit -json j.jdl":         "unknown flag: -json; did you mean --json?",
+		"submit -wait j.jdl":         "unknown flag: -wait; did you mean --wait?",
+		"submit j.jdl -wait=true":    "unknown flag: -wait; did you mean --wait?",
+		"list -output json":          "unknown flag: -output; did you mean --output?",
+		"list -vlimit 3":             "unknown flag: -vlimit",
+		"run -vtime 2h -- env":       "unknown flag: -vtime",
 		"list -constraint x":         "unknown flag: -constraint; jobs are chosen by --where",
 		"list --where exitcode==0":   "did you mean exit_code?",
 		"list --where JobStatus==2":  "names are the keys of a job's JSON: grid list --json",
@@ -66,6 +71,20 @@ func TestHabitsFromElsewhere(t *testing.T) {
 		code, out, errs := oneShotWith(t, dir, all.Backends(), strings.Fields(line)...)
 		if code != 2 || out != "" || !strings.Contains(errs, want) || strings.Contains(errs, "shorthand") || strings.Contains(errs, "arg(s)") {
 			t.Errorf("grid %s: code %d\n%.200s%.300s", line, code, out, errs)
+		}
+	}
+}
+
+// TestWordsOfAnotherProgram: what stands behind the name of the program to run, or is a flag's value, is no flag of ours.
+func TestWordsOfAnotherProgram(t *testing.T) {
+	for line, want := range map[string]string{
+		"run --show /bin/echo -wait -output x":         `"-wait -output x"`,
+		"run --show --name -wait -- /bin/echo -wait x": `"-wait x"`,
+		"list --name -wait -ojson":                     "no job is called -wait",
+	} {
+		_, out, errs := oneShotWith(t, t.TempDir(), all.Backends(), strings.Fields(line)...)
+		if !strings.Contains(out+errs, want) || strings.Contains(errs, "unknown flag") {
+			t.Errorf("grid %s:\n%.400s%.300s", line, out, errs)
 		}
 	}
 }

@@ -68,7 +68,7 @@ the next one ends the command at once, and what runs at sites goes on.`,
 	}
 	f.register(cmd)
 	fl := cmd.Flags()
-	fl.SetInterspersed(false)
+	otherProgram(cmd)
 	fl.StringVar(&f.via, "via", "", "`URL` of the nearest manager")
 	fl.StringVar(&f.name, "name", "", "`URL` at which managers reach this broker: https://HOST:PORT")
 	fl.StringVar(&f.listen, "listen", "", "listen at `HOST:PORT` (default: host and port of the name)")

@@ -75,7 +75,7 @@ Exit codes are the command's own; 125 says that there was no job to get one from
 	}
 	f.register(cmd.Flags())
 	g := cmd.Flags()
-	g.SetInterspersed(false)
+	otherProgram(cmd)
 	g.StringVar(&f.name, "name", "", "`name` of the job (default: the command's)")
 	g.StringVar(&f.memory, "mem", "", "memory of each slot: a `size` such as 2GB")
 	g.StringVar(&f.disk, "disk", "", "scratch space of the job: a `size`")
