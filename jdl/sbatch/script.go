@@ -52,10 +52,10 @@ var flags = map[string]string{
 // others are the options with a value that have no short name.
 var others = []string{"acctg-freq", "batch", "bb", "bbf", "cluster-constraint", "comment", "consolidate-segments", "container", "container-id",
 	"cores-per-socket", "cpu-freq", "cpus-per-gpu", "deadline", "delay-boot", "export", "export-file", "gid", "gpu-bind", "gpu-freq", "gpus-per-node",
-	"gpus-per-socket", "gpus-per-task", "gres", "gres-flags", "hint", "jobid", "kill-on-invalid-dep", "mail-type", "mail-user", "mcs-label", "mem", "mem-bind",
+	"gpus-per-socket", "gpus-per-task", "gres", "gres-flags", "hint", "kill-on-invalid-dep", "mail-type", "mail-user", "mcs-label", "mem", "mem-bind",
 	"mem-per-cpu", "mem-per-gpu", "mincpus", "network", "ntasks-per-core", "ntasks-per-gpu", "ntasks-per-node", "ntasks-per-socket", "ntasks-per-tres",
 	"oom-kill-step", "open-mode", "power", "prefer", "priority", "profile", "reservation", "segment", "signal", "sockets-per-node", "stepmgr", "switches",
-	"thread-spec", "threads-per-core", "time-min", "tmp", "tres-bind", "tres-per-job", "tres-per-node", "tres-per-task", "uid", "wckey"}
+	"tasks-per-node", "thread-spec", "threads-per-core", "time-min", "tmp", "tres-bind", "tres-per-job", "tres-per-node", "tres-per-task", "uid", "wckey"}
 
 // longNames are all options of sbatch.
 func longNames() []string {
@@ -179,6 +179,9 @@ func named(w option, all []string) (found []option, needsValue bool, err error) 
 		name, value, has := strings.Cut(word[2:], "=")
 		if name, err = whole(name, all); err != nil {
 			return nil, false, &optionError{w.pos, err.Error()}
+		}
+		if name == "tasks-per-node" { // which sbatch takes, and its manual has not
+			name = "ntasks-per-node"
 		}
 		_, flag := flags[name]
 		return []option{{name, value, w.pos}}, !has && !flag && slices.Contains(all, name), nil

@@ -293,6 +293,8 @@ func TestOptionsOfSbatch(t *testing.T) {
 		"--spankopt --time=5":            "spankopt= time=5",
 		"--mem 10 --mem-per-c=5":         "mem=10 mem-per-cpu=5",
 		"--kill-on-invalid-dep yes -n 2": "kill-on-invalid-dep=yes ntasks=2",
+		"--tasks-per-node=3":             "ntasks-per-node=3",
+		"--tasks 3 --job=x":              "ntasks-per-node=3 job-name=x",
 		"--ntask=4":                      "--ntask is the beginning of several options: ntasks, ntasks-per-core,",
 		"--cpus-per-tasks=4":             "sbatch has no option --cpus-per-tasks (did you mean cpus-per-task?)",
 		"--meme=4":                       "sbatch has no option --meme (did you mean mem?)",
