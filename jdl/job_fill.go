@@ -1,6 +1,7 @@
 package jdl
 
 import (
+	"fmt"
 	"io/fs"
 	"path"
 	"regexp"
@@ -151,6 +152,7 @@ func programFile(r *jobReader, attr string) string {
 		r.warn(r.pos(attr), "repaired", "", "%s: %q is read as %q", attr, name, rest)
 		name = rest
 	}
+	shell := fmt.Sprintf("let a shell do it: %s = \"/bin/sh\"; %sArguments = \"-c '...'\"", attr, strings.TrimPrefix(attr, "Executable"))
 	switch {
 	case name == "":
 		r.failAttr(attr, "missing", "", "%s is empty", attr)
@@ -158,10 +160,11 @@ func programFile(r *jobReader, attr string) string {
 		r.failAttr(attr, "wildcard", "", "%s %q: wildcards are not allowed here", attr, name)
 	case strings.ContainsAny(name, "\x00\n\r"):
 		r.failAttr(attr, "bad-name", "", "%s %q holds a control character", attr, name)
+	case strings.HasPrefix(name, "/") && strings.Contains(name, "/$"):
+		r.warn(r.pos(attr), "relative-path", shell, "%s %q: nothing replaces variables in it", attr, name)
 	case strings.HasPrefix(name, "/") || markExecutable(r, attr, name):
 	case strings.Contains(name, "$"):
-		r.failAttr(attr, "relative-path", `let a shell do it: `+attr+` = "/bin/sh"; Arguments = "-c '...'"`,
-			"%s %q: nothing replaces variables in it", attr, name)
+		r.failAttr(attr, "relative-path", shell, "%s %q: nothing replaces variables in it", attr, name)
 	case strings.Contains(name, "/"):
 		r.failAttr(attr, "relative-path", "name a file of the InputSandbox by its last part: "+path.Base(name),
 			"%s %q is a relative path", attr, name)

@@ -73,14 +73,46 @@ func (r *jobReader) matchExpr(name string) (classad.Expr, bool) {
 	}
 	s, isText := literalText(e)
 	if !isText {
-		return e, true
+		return brokers(r, name, e)
 	}
 	parsed, err := classad.ParseExpr("", []byte(s))
 	if name != "CERequirements" || err != nil {
 		r.failAttr(name, "type", "remove the quotes around it", "%s is a string, not an expression", name)
 		return nil, false
 	}
-	return parsed, true
+	return brokers(r, name, parsed)
+}
+
+// brokers is what of an expression a broker can judge: CREAM passed clauses of
+// CERequirements on to its batch system, in whose words they may be.
+func brokers(r *jobReader, name string, e classad.Expr) (left classad.Expr, any bool) {
+	if name != "CERequirements" {
+		return e, true
+	}
+	for _, c := range classad.Conjuncts(e) {
+		if word := batchWord(r.ad, c); word != "" {
+			r.warn(r.pos(name), "not-used", "", "%s: %s is a word for CREAM's batch system: the clause is not used", name, word)
+			continue
+		}
+		left = classad.And(left, c)
+	}
+	return left, left != nil
+}
+
+// batchWord is a name in a clause that is neither the job's nor a resource's; "": there is none.
+func batchWord(ad *classad.Ad, clause classad.Expr) (word string) {
+	classad.Walk(clause, func(e classad.Expr) bool {
+		if _, ofResource := e.(*classad.Select); ofResource {
+			return false
+		}
+		if ref, ok := e.(*classad.AttrRef); ok && !pseudoNames[classad.Fold(ref.Name)] && !strings.HasPrefix(classad.Fold(ref.Name), "glue") {
+			if _, has := ad.Expr(ref.Name); !has {
+				word = ref.Name
+			}
+		}
+		return word == ""
+	})
+	return word
 }
 
 // fixedExpr parses an expression made here or given as a default.

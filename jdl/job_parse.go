@@ -1,6 +1,7 @@
 package jdl
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -186,7 +187,7 @@ func kindHint(r *jobReader, kind string) string {
 	if classad.Fold(kind) == "mpi" || classad.Fold(kind) == "openmpi" {
 		return `JobType = "mpich"; CPUNumber = 4; or without JobType, a script that calls mpirun`
 	}
-	return classad.DidYouMean(kind, slices.Sorted(maps.Keys(jobKinds)))
+	return cmp.Or(classad.DidYouMean(kind, slices.Sorted(maps.Keys(jobKinds))), "in DIRAC's JDL it may be any word: --dialect dirac")
 }
 
 func interactiveOnly(r *jobReader) {
