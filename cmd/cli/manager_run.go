@@ -155,7 +155,7 @@ func brokerFailures(failed map[managers.ID]error, of int) error {
 		case errors.Is(err, context.Canceled):
 			err = interrupted{fmt.Sprintf("%d of %d jobs had not started and are withdrawn", len(ids), of)}
 		case len(ids) > 1:
-			err = fmt.Errorf("%d of %d jobs, %s among them: %w", len(ids), of, slices.Min(ids), err)
+			err = fmt.Errorf("%d of %d jobs failed, %s among them: %w", len(ids), of, slices.Min(ids), err)
 		default:
 			err = fmt.Errorf("%s: %w", ids[0], err)
 		}

@@ -6,7 +6,11 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -95,6 +99,15 @@ func (f *managerUsers) open(d *deps, m served) (*desk.Desk, http.Handler, error)
 	return users, mux, nil
 }
 
+// deskHost is the HOST:PORT that users type: the host is that of the manager's name where the desk listens on every address.
+func deskHost(name string, listens net.Addr) string {
+	at, err := netip.ParseAddrPort(listens.String())
+	if u, bad := url.Parse(name); err == nil && bad == nil && at.Addr().IsUnspecified() {
+		return net.JoinHostPort(u.Hostname(), strconv.Itoa(int(at.Port())))
+	}
+	return listens.String()
+}
+
 // serve answers users until the context ends.
 func (f *managerUsers) serve(ctx context.Context, d *deps, m served, users *desk.Desk) (stop func() error, err error) {
 	var own func() *tls.Certificate
@@ -131,7 +144,7 @@ func (f *managerUsers) serve(ctx context.Context, d *deps, m served, users *desk
 	ended := make(chan error, 2)
 	go func() { ended <- serveOn(ctx, srv, l, addressAtOnce) }()
 	go func() { ended <- users.Run(ctx) }()
-	sayErr(d, "users hand in jobs at tree://%s", l.Addr())
+	sayErr(d, "users hand in jobs at tree://%s", deskHost(m.name, l.Addr()))
 	return func() error {
 		cancel()
 		return errors.Join(<-ended, <-ended)
