@@ -323,7 +323,7 @@ func (w *work) withdrawn(j *Job, r result) {
 		return
 	}
 	if r.Status.Started == 0 && (r.Status.State == plugins.Cancelled || r.Status.State == plugins.Lost) {
-		why, avoid := "it did not start in its slot", avoidBusy
+		why, avoid := r.unstarted(), avoidBusy
 		if j.OnHold {
 			why = heldByOwner
 		} else if j.Booking.Turn {
@@ -384,9 +384,21 @@ func (w *work) seen(v seen) {
 	w.ended(j, v)
 }
 
+// unstarted is why a job that was withdrawn had not started, in the site's words before that.
+func (r result) unstarted() string {
+	const why = "it did not start in its slot"
+	if r.Said == "" {
+		return why
+	}
+	return why + ": the site said " + r.Said
+}
+
+// words are the site's own for a job's state, and why.
+func (v *seen) words() string { return strings.TrimSpace(v.Native + " " + v.Reason) }
+
 // unbegun is why a job that the site ended has not begun, in the site's words.
 func (v seen) unbegun() string {
-	said := strings.TrimSpace(v.Native + " " + v.Reason)
+	said := v.words()
 	if said == "" {
 		return "the site ended it before it began"
 	}

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -37,6 +38,40 @@ func TestMissedSlotIsTold(t *testing.T) {
 	}
 	if j := w.job(id); j.State != Running || j.Native != "RUNNING" || j.Reason != "" {
 		t.Errorf("then it is %s %q: %q", j.State, j.Native, j.Reason)
+	}
+}
+
+// A job that is taken back since it did not start says what it waited for at the site, in its log as well.
+func TestWithdrawnSaysWhatItWaitedFor(t *testing.T) {
+	w := newWorld(t, sqliteDSN(t), 3, 0, 6)
+	site := w.sites["c0"]
+	site.start = wire.Plain
+	id := w.submit("alice", "k", 600)
+	for range 100 {
+		if w.step(1); w.job(id).State == Booked {
+			break
+		}
+	}
+	for i := range site.nodes {
+		site.nodes[i] = simNode{until: w.now.Unix() + 3600}
+	}
+	for range 60 {
+		if w.step(10); w.job(id).State == Sent {
+			for _, g := range site.guests {
+				g.reason = "Resources"
+			}
+		}
+		if w.job(id).Misses > 0 {
+			break
+		}
+	}
+	const want = "it did not start in its slot: the site said PENDING Resources"
+	if j := w.job(id); j.Reason != want {
+		t.Errorf("it is %s: %q", j.State, j.Reason)
+	}
+	list, err := w.store.Log(t.Context(), id, 0, 1000)
+	if err != nil || !slices.ContainsFunc(list, func(e Entry) bool { return e.Event == "replan" && e.Said == want }) {
+		t.Errorf("its log says %+v (%v)", list, err)
 	}
 }
 

@@ -310,7 +310,7 @@ func (s *Scheduler) asOwner(ctx context.Context, owner string, cred authority) (
 	return s.open(ctx, owner, text)
 }
 
-// withdraw takes a job back that is not in its slot, unless it has started.
+// withdraw takes a job back that is not in its slot, unless it has started. Why it waited is what the site says before that.
 func (o outbox) withdraw(ctx context.Context, j *Job, back plugins.Submitter, r *result) time.Duration {
 	hs := []plugins.Handle{j.Handle}
 	st := back.Status(ctx, hs)[0]
@@ -318,7 +318,9 @@ func (o outbox) withdraw(ctx context.Context, j *Job, back plugins.Submitter, r 
 		r.Said = fmt.Sprint(st.Err)
 		return 5 * time.Second
 	}
+	waited := ""
 	if !st.State.Final() && !begun(st) {
+		waited = seenOf(j.ID, j.request(), st).words()
 		take, stays := back.Cancel, false
 		if w, can := back.(plugins.Withdrawer); can {
 			take, stays = w.Withdraw, true
@@ -336,7 +338,7 @@ func (o outbox) withdraw(ctx context.Context, j *Job, back plugins.Submitter, r 
 			return 2 * time.Second
 		}
 	}
-	r.Status = seenOf(j.ID, j.request(), st)
+	r.Status, r.Said = seenOf(j.ID, j.request(), st), waited
 	return 0
 }
 

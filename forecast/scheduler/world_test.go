@@ -118,7 +118,7 @@ type simGuest struct {
 	nodes                 []int
 	started, ended        int64
 	state                 plugins.State
-	native                string
+	native, reason        string
 }
 
 var simEpoch = time.Unix(1_800_000_000, 0).UTC()
@@ -473,7 +473,7 @@ func (s *simSite) Status(_ context.Context, hs []plugins.Handle) []plugins.Statu
 			out[i].State = plugins.Lost
 			continue
 		}
-		out[i].State, out[i].Native = g.state, g.native
+		out[i].State, out[i].Native, out[i].Reason = g.state, g.native, g.reason
 		if g.started > 0 {
 			out[i].Started = time.Unix(g.started, 0)
 		}
@@ -505,7 +505,7 @@ func (s *simSite) Cancel(_ context.Context, hs []plugins.Handle) []error {
 				s.free(g, s.w.now.Unix())
 				s.live[jobOf(h.ID)]--
 			}
-			g.state, g.native, g.ended = plugins.Cancelled, "CANCELLED", s.w.now.Unix()
+			g.state, g.native, g.reason, g.ended = plugins.Cancelled, "CANCELLED", "", s.w.now.Unix()
 		}
 	}
 	return out
