@@ -3,19 +3,21 @@ PKI=$STATE/ce
 CADIR=$PKI/certificates
 CACERT=$CADIR/testca.pem
 SUBJECT=/DC=test/DC=grid
+# Each testbed's CA has a name of its own: the directory of trust_issuer is that of all testbeds of a machine.
+CANAME="Grid Testbed CA $(printf %s "$STATE" | cksum | cut -d' ' -f1)"
 
 make_ca() {
   mkdir -p "$CADIR" "$PKI/host" "$PKI/user"
   [ -f "$CACERT" ] && return 0
   (umask 77; openssl genrsa -out "$CADIR/testca.key" 2048 2>/dev/null)
-  openssl req -new -key "$CADIR/testca.key" -subj "$SUBJECT/CN=Grid Testbed CA" -out "$CACERT.csr"
+  openssl req -new -key "$CADIR/testca.key" -subj "$SUBJECT/CN=$CANAME" -out "$CACERT.csr"
   certify "$CACERT" 'basicConstraints=critical,CA:TRUE
 keyUsage=critical,keyCertSign,cRLSign' -selfsign
   local hash
   for hash in $(openssl x509 -in "$CACERT" -noout -subject_hash) $(openssl x509 -in "$CACERT" -noout -subject_hash_old); do
     ln -sf testca.pem "$CADIR/$hash.0"
-    printf "access_id_CA X509 '%s/CN=Grid Testbed CA'\npos_rights globus CA:sign\ncond_subjects globus '\"%s/*\"'\n" \
-      "$SUBJECT" "$SUBJECT" >"$CADIR/$hash.signing_policy"
+    printf "access_id_CA X509 '%s/CN=%s'\npos_rights globus CA:sign\ncond_subjects globus '\"%s/*\"'\n" \
+      "$SUBJECT" "$CANAME" "$SUBJECT" >"$CADIR/$hash.signing_policy"
   done
 }
 
