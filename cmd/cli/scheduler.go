@@ -225,10 +225,7 @@ func runSchedulerInit(ctx context.Context, d *deps, file string, f schedulerInit
 		return err
 	}
 	defer s.Close()
-	if err := s.Migrate(ctx); err != nil {
-		return err
-	}
-	newer, err := s.Check(ctx)
+	newer, err := s.Migrate(ctx)
 	if err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ func TestSureSlotsFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	if err := store.Migrate(t.Context()); err != nil {
+	if _, err := store.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	now := time.Now()

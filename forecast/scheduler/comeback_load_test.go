@@ -68,7 +68,7 @@ func BenchmarkLeadAgain(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer store.Close()
-	if err := store.Migrate(b.Context()); err != nil {
+	if _, err := store.Migrate(b.Context()); err != nil {
 		b.Fatal(err)
 	}
 	now := time.Now()

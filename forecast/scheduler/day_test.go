@@ -49,7 +49,7 @@ func newDay(t testing.TB, clusters, nodes, kinds int, every time.Duration) *day 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { d.store.Close() })
-	if err := d.store.Migrate(t.Context()); err != nil {
+	if _, err := d.store.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	d.s = New(conf, d.store, nil, func() time.Time { return d.now }, slog.New(slog.DiscardHandler))

@@ -61,7 +61,7 @@ func newFrontOn(t testing.TB, dsn string, change func(*Config, *API)) *front {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { f.store.Close() })
-	if err := f.store.Migrate(t.Context()); err != nil {
+	if _, err := f.store.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	conf := Config{Name: "front", Clusters: map[string]ClusterConfig{"c0": {Agents: []string{"agent0", "/DC=org/CN=agent host"}}, "c1": {Agents: []string{"agent1"}}}}

@@ -56,7 +56,7 @@ func TestStirredClustersAreLookedAtAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer store.Close()
-		if err := store.Migrate(t.Context()); err != nil {
+		if _, err := store.Migrate(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		site := &turning{state: plugins.Queued}

@@ -49,7 +49,7 @@ func newFigure(b *testing.B, dsn string) *figure {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { f.store.Close() })
-	if err := f.store.Migrate(b.Context()); err != nil {
+	if _, err := f.store.Migrate(b.Context()); err != nil {
 		b.Fatal(err)
 	}
 	f.again()

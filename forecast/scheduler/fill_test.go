@@ -21,7 +21,7 @@ func eachStore(t *testing.T, run func(t *testing.T, s *Store)) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { s.Close() })
-			if err := s.Migrate(t.Context()); err != nil {
+			if _, err := s.Migrate(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			run(t, s)

@@ -42,7 +42,7 @@ func TestJobsAreAskedAboutTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	if err := store.Migrate(t.Context()); err != nil {
+	if _, err := store.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	site := &askedSite{}

@@ -194,8 +194,10 @@ func TestRollingUpgrade(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if newer, err := w.store.Check(t.Context()); err != nil || !newer || w.store.Migrate(t.Context()) != nil {
-				t.Errorf("one version newer: %v %v", newer, err)
+			for _, ask := range []func(context.Context) (bool, error){w.store.Check, w.store.Migrate} {
+				if newer, err := ask(t.Context()); err != nil || !newer {
+					t.Errorf("one version newer: %v %v", newer, err)
+				}
 			}
 			id := w.submit("alice", "k2", 120)
 			for range 30 {
@@ -210,9 +212,8 @@ func TestRollingUpgrade(t *testing.T) {
 			if _, err := w.store.db.Exec(strings.Replace("insert into goose_db_version (version_id, is_applied) select V, is_applied from goose_db_version limit 1", "V", fmt.Sprint(last+2), 1)); err != nil {
 				t.Fatal(err)
 			}
-			_, err = w.store.Check(t.Context())
-			for _, err := range []error{err, w.store.Migrate(t.Context())} { // which would do nothing, and is not to say that all is well
-				if !errors.Is(err, ErrSchema) || !strings.Contains(err.Error(), "run that program") {
+			for _, ask := range []func(context.Context) (bool, error){w.store.Check, w.store.Migrate} { // Migrate would do nothing, and is not to say that all is well
+				if _, err := ask(t.Context()); !errors.Is(err, ErrSchema) || !strings.Contains(err.Error(), "run that program") {
 					t.Errorf("two versions newer: %v", err)
 				}
 			}

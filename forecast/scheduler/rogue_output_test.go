@@ -21,7 +21,7 @@ func TestNamesThatNoDatabaseTakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	if err := store.Migrate(t.Context()); err != nil {
+	if _, err := store.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	o := outbox{New(Config{MaxOutput: 1 << 20}, store, nil, time.Now, slog.New(slog.DiscardHandler))}

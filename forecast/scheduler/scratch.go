@@ -26,7 +26,7 @@ func OpenScratch(ctx context.Context, path string, seal *Seal) (*Store, error) {
 		return nil, err
 	}
 	s.db.SetMaxOpenConns(1)
-	if err = s.Migrate(ctx); err == nil {
+	if _, err = s.Migrate(ctx); err == nil {
 		err = beginScratch(ctx, s)
 	}
 	if err != nil {

@@ -188,17 +188,16 @@ func (s *Store) provider() (*goose.Provider, error) {
 	return goose.NewProvider(s.d.goose, s.db, files, goose.WithVerbose(false))
 }
 
-// Migrate brings the schema up to this program's version. A schema that is one version newer is left as it is.
-func (s *Store) Migrate(ctx context.Context) error {
+// Migrate brings the schema up to this program's version, and checks it. A schema that is one version newer is left as it is.
+func (s *Store) Migrate(ctx context.Context) (newer bool, err error) {
 	p, err := s.provider()
 	if err != nil {
-		return err
+		return false, err
 	}
 	if _, err := p.Up(ctx); err != nil {
-		return err
+		return false, err
 	}
-	_, err = s.Check(ctx)
-	return err
+	return s.Check(ctx)
 }
 
 // ErrSchema is a database whose schema is not this program's.

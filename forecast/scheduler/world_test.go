@@ -148,7 +148,7 @@ func newWorld(t *testing.T, dsn string, seed uint64, fault float64, sites ...int
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.store.Close() })
-	if err := w.store.Migrate(t.Context()); err != nil {
+	if _, err := w.store.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	w.broke, w.store.commit = map[string]int{}, w.commit

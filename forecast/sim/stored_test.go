@@ -64,7 +64,7 @@ func TestScratchDecidesAsAFile(t *testing.T) {
 	whole := func(ctx context.Context, path string, seal *scheduler.Seal) (*scheduler.Store, error) {
 		store, err := scheduler.OpenStore("sqlite:"+path, seal)
 		if err == nil {
-			err = store.Migrate(ctx)
+			_, err = store.Migrate(ctx)
 		}
 		return store, err
 	}

@@ -61,7 +61,7 @@ func newService(t *testing.T, dir, database string) *service {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	if err := store.Migrate(t.Context()); err != nil {
+	if _, err := store.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	exe, err := os.Executable()
