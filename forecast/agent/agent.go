@@ -3,7 +3,6 @@ package agent
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -139,7 +138,7 @@ func (c Config) withDefaults() Config {
 func (a *Agent) Run(ctx context.Context) error {
 	a.prepare()
 	blind := 0 // looks in a row that failed
-	var said lately
+	var said outages
 	for {
 		before := a.looked
 		err := step(ctx, a)
@@ -147,14 +146,8 @@ func (a *Agent) Run(ctx context.Context) error {
 			go work()
 		}
 		wait := max(a.Conf.Poll, 10*a.lookFor)
-		if err != nil && ctx.Err() == nil {
-			what := "not published"
-			if errors.Is(err, errUnkept) {
-				what = "an end of this agent would lose what it has learned"
-			}
-			if said.is(what+err.Error(), a.Now()) {
-				a.Log.Warn(what, "error", err)
-			}
+		if ctx.Err() == nil {
+			said.tell(a, err, a.looked != before)
 		}
 		if blind++; err == nil || a.looked != before {
 			blind = 0
