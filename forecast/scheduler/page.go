@@ -128,6 +128,8 @@ type Look struct {
 	Queue   []Waitling
 	Counts  Counts
 	Budgets []Budget
+
+	names map[string]string // what people are called; nil: not worked out yet
 }
 
 // Counts are the figures at the head of the page.

@@ -26,15 +26,21 @@ func (b *browser) signIn(a *API, subject string) {
 	}
 }
 
+// hurry lets pages renew themselves thirty times as often.
+func (b *browser) hurry() {
+	b.t.Helper()
+	script := `{ const wait = setInterval; window.setInterval = (f, ms) => wait(f, ms / 30); }`
+	if _, err := chromedp.Call(b.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script}); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
 // A page that is left open tells when he who had signed in is not any more, and how to sign in again: it has said that
 // the scheduler does not answer, and where strangers see a part, shown that under his name.
 func TestPageTellsThatASessionIsOver(t *testing.T) {
 	d := newDay(t, 1, 6, 1, 6*time.Hour)
 	b := newBrowser(t)
-	hurry := `{ const wait = setInterval; window.setInterval = (f, ms) => wait(f, ms / 30); }`
-	if _, err := chromedp.Call(b.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: hurry}); err != nil {
-		t.Fatal(err)
-	}
+	b.hurry()
 	for _, public := range []bool{false, true} {
 		api := &API{S: d.s, Door: &Door{}, Log: slog.New(slog.DiscardHandler), Public: public, Rate: 1e6, Login: &Login{Issuer: "https://issuer.example.org"}}
 		server := httptest.NewServer(api.Handler())

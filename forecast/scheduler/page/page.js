@@ -10,15 +10,17 @@
   function status(text, ok) { $("#state").textContent = text; live.classList.toggle("off", !ok); }
 
   // show puts another rendering of the page in place of this one; what had the
-  // focus, was scrolled to or chosen stays so.
+  // focus, was scrolled to, opened or chosen stays so.
   function show(text) {
     const next = new DOMParser().parseFromString(text, "text/html");
     const held = document.activeElement, key = held && (held.id ? "#" + held.id : held.dataset.key ? `[data-key="${held.dataset.key}"]` : held.className === "plot" ? ".plot" : held.getAttribute("href") && `a[href="${CSS.escape(held.getAttribute("href"))}"]`);
+    const open = all("details[open]>summary").map(e => e.dataset.key);
     const scrolled = all(".rows,.queue ol,.wide").map(e => e.scrollTop);
     $("#main").replaceChildren(...document.importNode($("#main", next), true).childNodes);
     $("#now").textContent = $("#now", next).textContent;
     $(".who").replaceChildren(...document.importNode($(".who", next), true).childNodes);
     document.title = next.title;
+    all("details>summary").forEach(e => { e.parentElement.open = open.includes(e.dataset.key); });
     all(".rows,.queue ol,.wide").forEach((e, i) => { e.scrollTop = scrolled[i] || 0; });
     if (key && $(key)) $(key).focus({preventScroll: true});
     choose(chosen, false);
