@@ -50,19 +50,32 @@ func runGrant(ctx context.Context, d *deps, to, user string, budget float64) err
 	if !(budget >= 0 && budget <= mostBudget) {
 		return usageError(fmt.Errorf("--set %v: a budget is a number of processor-hours from 0 to %.0f", budget, mostBudget))
 	}
+	before, err := toldBudgets(ctx, d, to, user)
+	if err != nil {
+		return err
+	}
 	if err := callScheduler(ctx, d, to, "grant", "PUT", "/v1/budgets", map[string]any{"user": user, "budget": budget}, nil); err != nil {
 		return err
+	}
+	if len(before.Budgets) == 0 {
+		sayErr(d, "%s had no account there, and has one now: nobody of exactly that name has submitted a job yet", user)
 	}
 	return runBudget(ctx, d, to, user)
 }
 
+// toldBudgets asks for the accounts that the scheduler tells of, or of these for that of one user.
+func toldBudgets(ctx context.Context, d *deps, to, user string) (out budgetDocument, err error) {
+	err = callScheduler(ctx, d, to, "budget", "GET", "/v1/budget", nil, &out)
+	out.Budgets = slices.DeleteFunc(out.Budgets, func(b budgetLine) bool { return user != "" && b.User != user })
+	return out, err
+}
+
 // runBudget shows the accounts that the scheduler tells of, or of these that of one user.
 func runBudget(ctx context.Context, d *deps, to, user string) error {
-	var out budgetDocument
-	if err := callScheduler(ctx, d, to, "budget", "GET", "/v1/budget", nil, &out); err != nil {
+	out, err := toldBudgets(ctx, d, to, user)
+	if err != nil {
 		return err
 	}
-	out.Budgets = slices.DeleteFunc(out.Budgets, func(b budgetLine) bool { return user != "" && b.User != user })
 	if d.json {
 		return printJSON(d, "budget", out)
 	}

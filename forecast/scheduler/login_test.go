@@ -128,7 +128,7 @@ func TestSignIn(t *testing.T) {
 		t.Fatalf("a stranger: %d %s", code, text)
 	}
 	code, text := visitPage(t, c, f.server.URL+"/login")
-	if code != http.StatusOK || !strings.Contains(text, "#carol (administrator)") || !strings.Contains(text, `href="/logout"`) {
+	if code != http.StatusOK || !strings.Contains(text, "#carol</details> (administrator)") || !strings.Contains(text, `href="/logout"`) {
 		t.Fatalf("signed in: %d %s", code, text)
 	}
 	if code, _ := visitPage(t, c, f.server.URL+"/v1/jobs"); code != http.StatusUnauthorized {
