@@ -36,13 +36,14 @@ func sbatchArgs(req plugins.Request, extra []string) ([]string, error) {
 	number("--ntasks-per-node", int64(d.SlotsPerNode))
 	number("--mem", d.Memory)
 	number("--tmp", d.Disk)
-	if d.GPUs > 0 {
-		args = append(args, "--gres=gpu:"+strconv.Itoa(d.GPUs))
+	tags, types := ofGPUs(features(req))
+	if d.GPUs > 0 || len(types) > 0 {
+		args = append(args, "--gres="+gres(d.GPUs, types))
 	}
 	if d.WholeNodes {
 		args = append(args, "--exclusive")
 	}
-	if tags := features(req); len(tags) > 0 {
+	if len(tags) > 0 {
 		args = append(args, "--constraint="+strings.Join(tags, "&"))
 		if soft := cached(req.Resource, tags); len(soft) > 0 {
 			args = append(args, "--prefer="+strings.Join(soft, "&")) // Slurm 22.05 and newer: so are all that publish such
@@ -94,6 +95,30 @@ func features(req plugins.Request) []string {
 	}
 	slices.Sort(tags)
 	return slices.Compact(tags)
+}
+
+// gpuTag begins the tags that stand for types of GPUs: "gpu:a100".
+const gpuTag = "gpu:"
+
+// ofGPUs parts the tags that are types of GPUs, which sbatch takes for no features of nodes, from the others.
+func ofGPUs(all []string) (tags, types []string) {
+	for _, tag := range all {
+		if strings.HasPrefix(tag, gpuTag) {
+			types = append(types, tag)
+		} else {
+			tags = append(tags, tag)
+		}
+	}
+	return tags, types
+}
+
+// gres asks for so many GPUs of a node, of each of the types that are named; for one where the number is left open.
+func gres(n int, types []string) string {
+	if len(types) == 0 {
+		types = []string{strings.TrimSuffix(gpuTag, ":")}
+	}
+	number := ":" + strconv.Itoa(max(1, n))
+	return strings.Join(types, number+",") + number
 }
 
 // cached are the soft features of nodes that have unpacked the images already.

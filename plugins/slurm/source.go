@@ -115,8 +115,8 @@ func count(r *glue.Resource, state batch.State, name string) {
 }
 
 // describe sums up the partition's nodes: slots, free slots, the largest
-// node's memory and CPUs, and every feature as a runtime environment, since a
-// job can ask for each by --constraint.
+// node's memory and CPUs, and every feature and type of GPU as a runtime environment, since a
+// job can ask for each.
 func describe(r *glue.Resource, nodes []map[string]string, name string) {
 	var total, free, smp, memory, gpu, disk int64
 	tags := map[string]bool{}
@@ -127,9 +127,6 @@ func describe(r *glue.Resource, nodes []map[string]string, name string) {
 		}
 		for _, f := range n.Features {
 			tags[f] = true
-		}
-		for _, f := range gpuTypes(m["Gres"]) {
-			delete(tags, f) // asked for by --gres, not by --constraint
 		}
 		r.Platform, r.LRMSVersion, r.ImplVersion = m["Arch"], m["Version"], m["Version"]
 		r.OSFamily, _, _ = strings.Cut(strings.ToLower(m["OS"]), " ")
