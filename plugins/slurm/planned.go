@@ -24,14 +24,7 @@ func (e *entry) plan() time.Time {
 // nodes that only the user's own jobs may share, partitions that leave a part of each node
 // to others, several partitions that differ, and the parts of a heterogeneous job, which start together.
 func (c *cluster) asPlanned(now time.Time, jobs []batch.Job, said map[string]*entry) {
-	mixed, parted := map[string]bool{}, map[string]bool{}
-	for _, n := range c.nodes {
-		if types := gpuTypes(n["Gres"]); len(types) > 1 {
-			for _, one := range types {
-				mixed[one] = true
-			}
-		}
-	}
+	mixed, parted := c.mixed(), map[string]bool{}
 	for _, p := range c.parts {
 		parted[p["PartitionName"]] = atoi(p["MaxCPUsPerNode"]) > 0
 	}
@@ -43,7 +36,7 @@ func (c *cluster) asPlanned(now time.Time, jobs []batch.Job, said map[string]*en
 		}
 		beside := len(j.Within) == 0 && len(list(e.requested)) > 0 // it has the nodes that it names, and others
 		odd := beside || strings.Contains(e.features, "*") || j.Nodes != 1 && c.alike(j, e) || shares.differ(j, e) || e.sharing == "USER" || e.sharing == "TOPO" || parted[j.Queue] || ways.differ(j) ||
-			j.GPUs > 0 && slices.ContainsFunc(j.Features, func(name string) bool { return mixed[name] })
+			j.GPUs > 0 && mixed.has(j)
 		if at := e.plan(); odd && at.After(now) {
 			j.Eligible = j.Begin.IsZero() && len(j.After) == 0
 			j.Begin = later(j.Begin, at)
@@ -52,6 +45,30 @@ func (c *cluster) asPlanned(now time.Time, jobs []batch.Job, said map[string]*en
 		}
 	}
 	together(now, jobs, said)
+}
+
+// mixed are the types of GPUs of nodes that have several, by queue: how many of each are left there has no model.
+type mixed map[[2]string]bool
+
+func (c *cluster) mixed() mixed {
+	all := mixed{}
+	for _, n := range c.nodes {
+		if types := gpuTypes(n["Gres"]); len(types) > 1 {
+			for _, queue := range list(n["Partitions"]) {
+				for _, one := range types {
+					all[[2]string{queue, one}] = true
+				}
+			}
+		}
+	}
+	return all
+}
+
+// has tells whether a job might have one of these nodes.
+func (m mixed) has(j *batch.Job) bool {
+	return slices.ContainsFunc(j.Features, func(name string) bool {
+		return m[[2]string{j.Queue, name}] || slices.ContainsFunc(j.Also, func(queue string) bool { return m[[2]string{queue, name}] })
+	})
 }
 
 // alike tells whether the nodes of a job must have something in common: one feature of "[a|b]", or
