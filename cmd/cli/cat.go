@@ -106,7 +106,11 @@ func catJob(ctx context.Context, d *deps, s *session, o *jobs.Outcome, name stri
 	}
 	f := &catFile{name: name, to: terminalSafe(d, d.env.Out)}
 	if !follow {
-		return f.more(ctx, s.jobs, o)
+		err := f.more(ctx, s.jobs, o)
+		if f.absent && err == nil {
+			sayErr(d, "%s is not there yet: job %s is %s", name, o.ID, o.State)
+		}
+		return err
 	}
 	err := s.jobs.Wait(ctx, []*jobs.Outcome{o}, jobs.Waiting{
 		Discover: rediscover(d, s, discovery{}), Pause: 2 * time.Second,
@@ -164,6 +168,7 @@ type catFile struct {
 	name    string
 	offset  int64
 	attempt string // at whose end the offset counts
+	absent  bool   // it was not there when it was last looked for
 	to      io.Writer
 }
 
@@ -174,7 +179,8 @@ func (f *catFile) more(ctx context.Context, c *jobs.Controller, o *jobs.Outcome)
 	}
 	n, err := c.Peek(ctx, o, f.name, f.offset, f.to)
 	f.offset += n
-	if errors.Is(err, fs.ErrNotExist) && !o.Final() && o.State != plugins.Running {
+	f.absent = errors.Is(err, fs.ErrNotExist)
+	if f.absent && !o.Final() && o.State != plugins.Running {
 		return nil
 	}
 	return err

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
+	"strings"
 
 	"gridbroker/plugins"
 )
@@ -48,6 +50,9 @@ func (b *Backend) Peek(ctx context.Context, h plugins.Handle, name string, offse
 		return 0, err
 	}
 	resp, err := c.open(ctx, "peek at "+name, h.ID, name, offset, "")
+	if e, ok := errors.AsType[*plugins.Error](err); ok && strings.HasPrefix(e.Said, "404 ") {
+		e.Err = fs.ErrNotExist
+	}
 	if err != nil || resp == nil {
 		return 0, err
 	}

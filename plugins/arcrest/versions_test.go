@@ -1,7 +1,9 @@
 package arcrest
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"strings"
 	"testing"
@@ -84,7 +86,7 @@ func TestMissingFileIsNoOtherVersion(t *testing.T) {
 	b := f.backend(t)
 	for range 2 {
 		_, err := b.Peek(t.Context(), plugins.Handle{Endpoint: f.url(), ID: "job1"}, "out.txt", 0, &strings.Builder{})
-		if kindOf(t, err) != plugins.Refused || !strings.Contains(err.Error(), "File Not Found") {
+		if kindOf(t, err) != plugins.Refused || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "File Not Found") {
 			t.Error(err)
 		}
 	}
