@@ -85,6 +85,7 @@ func flagElsewhere(verb, flag string) string {
 		{[]string{"run"}, []string{"o", "output"}, "what the command prints comes here: send it to a file by > FILE; other files are brought by --out FILE"},
 		{[]string{"list", "status"}, []string{"u", "user"}, "all jobs are your own"},
 		{[]string{"list", "status"}, []string{"n"}, "--limit"},
+		{[]string{"list", "status"}, []string{"l", "long"}, "-o wide; grid show ID tells all of a job"},
 		{[]string{"list", "status"}, []string{"g"}, "--group NAME: the JobName of a collection, sweep or DAG, or the name of its file"},
 		{[]string{"submit"}, []string{"dag", "collection"}, "the description says what it is: Type = \"dag\", or a .dag file"},
 		{[]string{"list", "status"}, []string{"t"}, "--state"},

@@ -50,6 +50,8 @@ func TestHabitsFromElsewhere(t *testing.T) {
 		"status -i ids.txt":          "unknown flag: -i; ids are read from standard input by -: grid status - < FILE",
 		"output -D out abcd":         "unknown flag: -D; name the directory by --dir",
 		"list -n 5":                  "unknown flag: -n; --limit",
+		"list -l":                    "unknown flag: -l; -o wide; grid show ID tells all of a job",
+		"status --long":              "unknown flag: --long; -o wide",
 		"list --colums id":           "unknown flag: --colums; did you mean --columns?",
 		"plan j.jdl":                 `unknown command "plan"; it is grid submit --dry-run here`,
 		"list -x":                    "unknown flag: -x\n",

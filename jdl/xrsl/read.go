@@ -137,6 +137,8 @@ func (r *xrslReader) relation(rel xrslRelation) {
 	case len(rel.values) == 0 && len(rel.or) == 0:
 		r.notUsed(rel.pos, rel.name+" has no value", "")
 	case r.text(rel) || r.quantity(rel) || r.files(rel) || r.wish(rel) || xrslSilent[rel.name]:
+	case rel.name == "gmlog":
+		r.notUsed(rel.pos, "gmlog is not used", "grid log ID tells what the computing element did")
 	default:
 		r.notUsed(rel.pos, rel.name+" is not used", classad.DidYouMean(rel.name, xrslNames))
 	}
