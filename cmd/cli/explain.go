@@ -184,10 +184,7 @@ func rejectedRow(r *broker.RejectedLine, n int) []string {
 	if c := r.Reason.Clause; c != nil && c.Line > 0 {
 		want = fmt.Sprintf("%s (%d:%d)", want, c.Line, c.Col)
 	}
-	name, misses := r.Name, "-"
-	if r.ViewOf != "" {
-		name += " [" + r.ViewOf + "]"
-	}
+	name, misses := viewed(r.Name, r.ViewOf), "-"
 	if n > 1 {
 		name += fmt.Sprintf(" and %d more", n-1)
 	}

@@ -246,11 +246,14 @@ func (f matchOptions) mark(e glue.Endpoint) string {
 }
 
 // label names a resource for people; a VO's view of a queue says whose.
-func label(r *glue.Resource) string {
-	if r.ViewOf == "" {
-		return r.Name
+func label(r *glue.Resource) string { return viewed(r.Name, r.ViewOf) }
+
+// viewed is the name of a queue with the VO whose view of it is meant; "": the whole.
+func viewed(name, vo string) string {
+	if vo == "" {
+		return name
 	}
-	return r.Name + " [" + r.ViewOf + "]"
+	return name + " [" + vo + "]"
 }
 
 // terms is the table of every term behind the scores.
