@@ -185,7 +185,11 @@ func noFlag(cmd *cobra.Command, dashes, name string) error {
 		}
 	})
 	hint := ""
-	if there := flagElsewhere(cmd.Name(), name); there != "" {
+	there := flagElsewhere(cmd.Name(), name)
+	if there == "" && dashes == "-" { // one letter and its value
+		there = flagElsewhere(cmd.Name(), name[:1])
+	}
+	if there != "" {
 		hint = "; " + there
 	} else if near := classad.Nearest(name, names); near != "" {
 		hint = "; did you mean --" + near + "?"

@@ -41,7 +41,8 @@ func elsewhere(word string) string {
 		{"refresh", []string{"renew", "arcrenew"}},
 		{"adopt", []string{"sync", "arcsync"}},
 		{"probe", []string{"test", "arctest"}},
-		{"auth proxy", []string{"proxy", "proxy-init", "arcproxy", "voms-proxy-init"}},
+		{"auth proxy", []string{"proxy", "proxy-init", "arcproxy", "voms-proxy-init", "grid-proxy-init"}},
+		{"auth status", []string{"proxy-info", "voms-proxy-info", "grid-proxy-info", "whoami"}},
 		{"auth doctor", []string{"doctor", "diagnose"}},
 		{"auth login", []string{"login"}},
 		{"jdl convert", []string{"convert"}},
@@ -58,11 +59,28 @@ func elsewhere(word string) string {
 // flagElsewhere says what to do instead of a flag that a verb has not and other
 // programs have; "": nothing is known.
 func flagElsewhere(verb, flag string) string {
-	for _, f := range []struct {
-		verbs []string // none: those about jobs
-		flags []string
-		hint  string
-	}{
+	for _, h := range habits(verb) {
+		about := h.verbs
+		if about == nil {
+			about = []string{"status", "list", "show", "why", "log", "output", "cancel", "hold", "release", "clean", "resubmit", "restart", "refresh", "watch"}
+		}
+		if slices.Contains(about, verb) && slices.Contains(h.flags, flag) {
+			return h.hint
+		}
+	}
+	return ""
+}
+
+// habit is what to do instead of some flags of other programs.
+type habit struct {
+	verbs []string // none: those about jobs
+	flags []string
+	hint  string
+}
+
+// habits are those of the programs that people come from; verb is the one that was typed.
+func habits(verb string) []habit {
+	return []habit{
 		{[]string{"submit", "match"}, []string{"a"}, "leave it out: a credential is delegated to each resource that wants one"},
 		{[]string{"submit", "match"}, []string{"d"}, "-v and -vv tell more; a credential is delegated without a flag to each resource that wants one"},
 		{nil, []string{"d", "debug"}, "-v and -vv tell more"},
@@ -84,6 +102,9 @@ func flagElsewhere(verb, flag string) string {
 		{[]string{"run"}, []string{"i", "input"}, "--stdin FILE"},
 		{[]string{"run"}, []string{"o", "output"}, "what the command prints comes here: send it to a file by > FILE; other files are brought by --out FILE"},
 		{[]string{"list", "status"}, []string{"u", "user"}, "all jobs are your own"},
+		{[]string{"proxy"}, []string{"c", "constraint", "hours", "vomslife"}, "--valid TIME is how long it lives, --voms-valid TIME its attributes"},
+		{[]string{"proxy"}, []string{"S", "vomses", "m"}, "--voms VO"},
+		{[]string{"proxy"}, []string{"I", "info", "i", "infoitem", "all", "timeleft"}, "grid auth status"},
 		{[]string{"list", "status"}, []string{"n"}, "--limit"},
 		{[]string{"list", "status"}, []string{"l", "long"}, "-o wide; grid show ID tells all of a job"},
 		{[]string{"list", "status"}, []string{"g"}, "--group NAME: the JobName of a collection, sweep or DAG, or the name of its file"},
@@ -95,14 +116,5 @@ func flagElsewhere(verb, flag string) string {
 		{nil, []string{"j", "jobid"}, "ids stand without a flag: grid " + verb + " ID"},
 		{nil, []string{"c", "cluster"}, "choose jobs by where they are with --at"},
 		{nil, []string{"f", "force", "noint"}, "--yes answers questions"},
-	} {
-		about := f.verbs
-		if about == nil {
-			about = []string{"status", "list", "show", "why", "log", "output", "cancel", "hold", "release", "clean", "resubmit", "restart", "refresh", "watch"}
-		}
-		if slices.Contains(about, verb) && slices.Contains(f.flags, flag) {
-			return f.hint
-		}
 	}
-	return ""
 }

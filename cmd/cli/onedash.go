@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,6 +24,9 @@ func oneDash(root *cobra.Command, args []string) error {
 	cmd, words, err := root.Find(args)
 	if err != nil || len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
 		return nil // the command itself tells it
+	}
+	if cmd == root && slices.ContainsFunc(words, func(w string) bool { return !strings.HasPrefix(w, "-") }) {
+		return nil // a verb that there is not
 	}
 	cmd.InitDefaultHelpFlag()
 	cmd.InheritedFlags() // which makes them known to Flags
