@@ -166,11 +166,24 @@ func batch(r *reader) string {
 	return unquoted(r.get("jobbatchname", "batch_name", "+jobbatchname"))
 }
 
+// instead is what stands here for a universe that is not supported.
+func instead(universe string) string {
+	switch universe {
+	case "grid":
+		return "; grid submit --site NAME says which computing element"
+	case "parallel", "mpi":
+		return "; request_cpus asks for processors of one node"
+	case "local", "scheduler":
+		return "; grid submit --info local: runs it on this machine"
+	}
+	return ""
+}
+
 func (r *reader) universe() {
 	universe := classad.Fold(r.get("universe"))
 	at, inImage := r.b.Pos, universe == "container" || universe == "docker"
 	if !inImage && universe != "" && universe != "vanilla" && universe != "5" {
-		r.fail(at, "universe %s is not supported: only vanilla and container are", universe)
+		r.fail(at, "universe %s is not supported: only vanilla, container and docker are%s", universe, instead(universe))
 	}
 	image, name, ok := r.image()
 	if !ok {
