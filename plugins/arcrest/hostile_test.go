@@ -288,6 +288,19 @@ func TestTokenOfAnotherAudience(t *testing.T) {
 	}
 }
 
+// Whose an opaque token is nobody knows here, and nobody is said to be shown.
+func TestPingWithOpaqueToken(t *testing.T) {
+	f := newFake(t, func(w http.ResponseWriter, _ *http.Request, _ string) bool { status(w, "403 no"); return true })
+	token, err := credential.ParseToken("at hand", "opaque")
+	check(t, err)
+	set := &credential.Set{Trust: f.pki.trust(t), Token: token, AnyToken: credential.HostPatterns([]string{"127.0.0.1"})}
+	b := New(Options{Credentials: func() (*credential.Set, error) { return set, nil }, StateDir: t.TempDir()})
+	defer b.Close()
+	if pong, err := b.Ping(t.Context(), f.url()); err != nil || pong.LetIn || pong.Identity != "" {
+		t.Errorf("%+v, %v", pong, err)
+	}
+}
+
 // A host that another authority speaks for than at the first contact gets nothing.
 func TestChangedHost(t *testing.T) {
 	f := newFake(t, nil)
@@ -309,6 +322,12 @@ func TestChangedHost(t *testing.T) {
 	err = submit()
 	if p, ok := errors.AsType[*credential.Finding](err); !ok || p.ID != "server.changed" || f.count("") != seen {
 		t.Error(err)
+	}
+	b := New(Options{Credentials: func() (*credential.Set, error) { return set, nil }, StateDir: dir})
+	defer b.Close()
+	pong, err := b.Ping(t.Context(), f.url()) // nor is it up, and lets nobody in
+	if p, ok := errors.AsType[*credential.Finding](err); !ok || p.ID != "server.changed" || f.count("") != seen {
+		t.Errorf("ping: %+v, %v", pong, err)
 	}
 }
 

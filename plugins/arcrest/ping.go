@@ -3,8 +3,10 @@ package arcrest
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
+	"gridbroker/credential"
 	"gridbroker/glue"
 	"gridbroker/plugins"
 )
@@ -26,8 +28,11 @@ func (b *Backend) Ping(ctx context.Context, endpoint string) (plugins.Pong, erro
 	start := time.Now()
 	_, err = c.version(ctx, "ping")
 	pong.Latency = time.Since(start)
-	if stranger == nil {
+	if stranger == nil && (c.who.x509 != nil || c.who.token.Subject() != "") { // of an opaque token nothing is known here
 		pong.Identity = c.who.name()
+	}
+	if f, is := errors.AsType[*credential.Finding](err); is && strings.HasPrefix(f.ID, "server.") { // the host is not the one it should be: it was told nothing, and has said nothing
+		return pong, err
 	}
 	if e := turnedAway(err); e != nil { // ARC 6 tells strangers nothing, unless its information is public
 		pong.Said = e.Said
