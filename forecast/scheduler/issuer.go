@@ -89,6 +89,18 @@ func complaint(err error, secret string) error {
 	return fmt.Errorf("no token for the code: %.200q", cmp.Or(said, e.Response.Status))
 }
 
+// errIssuerAway is an issuer that is not there, or says that it cannot answer now.
+var errIssuerAway = errors.New("the issuer does not answer")
+
+// unanswered adds to what is said of a request to a token endpoint whether it was not answered at all.
+func unanswered(err, said error) error {
+	e, no := errors.AsType[*oauth2.RetrieveError](err)
+	if _, lost := errors.AsType[*url.Error](err); lost || no && e.Response.StatusCode >= http.StatusInternalServerError {
+		return errors.Join(errIssuerAway, said)
+	}
+	return said
+}
+
 // issuerTransport is how issuers are asked: their certificates are of an authority of the system or of the grid,
 // as users' programs believe them.
 func (d *Door) issuerTransport() http.RoundTripper {

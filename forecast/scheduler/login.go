@@ -134,13 +134,18 @@ func (p porch) provider(ctx context.Context) (*oidc.Provider, *oauth2.Config, er
 func (p porch) in(w http.ResponseWriter, r *http.Request) {
 	_, conf, err := p.provider(r.Context())
 	if err != nil {
-		p.Log.Warn("nobody can sign in to the page: its issuer cannot be asked (grid scheduler doctor asks it, too)", "issuer", p.Login.Issuer, "error", err)
-		p.stranger(w, http.StatusBadGateway, "The issuer "+p.Login.Issuer+" does not answer. Try again later.")
+		p.away(w, err)
 		return
 	}
 	v := visit{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), Until: p.S.now().Add(visitLife).Unix()}
 	p.cookie(w, visitCookie, v, visitLife)
 	http.Redirect(w, r, conf.AuthCodeURL(v.State, oidc.Nonce(v.Nonce), oauth2.S256ChallengeOption(v.Verifier)), http.StatusSeeOther)
+}
+
+// away tells that the issuer cannot be asked.
+func (p porch) away(w http.ResponseWriter, err error) {
+	p.Log.Warn("nobody can sign in to the page: its issuer cannot be asked (grid scheduler doctor asks it, too)", "issuer", p.Login.Issuer, "error", err)
+	p.stranger(w, http.StatusBadGateway, "The issuer "+p.Login.Issuer+" does not answer. Try again later.")
 }
 
 // back takes a browser that the issuer sent back.
@@ -158,6 +163,10 @@ func (p porch) back(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	subject, err := p.exchange(r.Context(), q.Get("code"), v)
+	if errors.Is(err, errIssuerAway) {
+		p.away(w, err)
+		return
+	}
 	if err != nil {
 		p.Log.Warn("somebody could not sign in to the page: what its issuer answered is not good (grid scheduler doctor asks it, too)", "issuer", p.Login.Issuer, "from", r.RemoteAddr, "error", err)
 		p.stranger(w, http.StatusForbidden, "The issuer's answer is not good: signing in has failed. The scheduler's log tells why.")
@@ -171,13 +180,13 @@ func (p porch) back(w http.ResponseWriter, r *http.Request) {
 func (p porch) exchange(ctx context.Context, code string, v visit) (subject string, err error) {
 	at, conf, err := p.provider(ctx)
 	if err != nil {
-		return "", err
+		return "", errors.Join(errIssuerAway, err)
 	}
 	client := &http.Client{Timeout: issuerTime, Transport: p.Door.issuerTransport(), CheckRedirect: toNobody}
 	defer client.CloseIdleConnections()
 	token, err := conf.Exchange(oidc.ClientContext(ctx, client), code, oauth2.VerifierOption(v.Verifier))
 	if err != nil {
-		return "", complaint(err, p.Login.Secret)
+		return "", unanswered(err, complaint(err, p.Login.Secret))
 	}
 	raw, ok := token.Extra("id_token").(string)
 	if !ok {

@@ -189,6 +189,20 @@ func TestSignInOfOthers(t *testing.T) {
 	}
 }
 
+// Who comes back from an issuer that is gone by then, or cannot answer, is told so, and not that its answer is not good.
+func TestIssuerGoesAwayMeanwhile(t *testing.T) {
+	for name, answers := range map[string]func(http.ResponseWriter){
+		"gone":     func(http.ResponseWriter) { panic(http.ErrAbortHandler) },
+		"restarts": func(w http.ResponseWriter) { http.Error(w, "no database", http.StatusServiceUnavailable) },
+	} {
+		f, d := newLogin(t)
+		d.answers = answers
+		if code, text := visitPage(t, f.browser(), f.server.URL+"/login"); code != http.StatusBadGateway || !strings.Contains(text, "does not answer. Try again later") {
+			t.Errorf("%s: %d %s", name, code, text)
+		}
+	}
+}
+
 // Without a login a browser is told what there is; a program gets a line.
 func TestStrangerWithABrowser(t *testing.T) {
 	f := newFront(t, nil)
