@@ -7,8 +7,8 @@ func (c *cluster) startAs(id int32, start int64, placed []Placement) {
 	c.busy++
 	c.begun++
 	j := &c.jobs[id]
-	c.caps.begun(j)
 	j.state, j.start, j.order, j.shares = running, start, c.begun, nil
+	c.caps.begun(j)
 	j.limit = outrun(j.limit, c.now-start)
 	j.Limit = j.limit
 	c.put(j, placed)

@@ -18,13 +18,22 @@ type slowCaps struct {
 
 // over tells whether a job would have more of something than is left; early: of what keeps places in the future from jobs, too.
 func (c *slowCaps) over(j *job, runs []slowStay, early bool) bool {
-	if c == nil {
-		return false
-	}
+	return c != nil && c.beyond(c.state.Jobs[j.ID].Takes, runs, early, *c.now)
+}
+
+// beyond does so at a time. Of what jobs run off only what they had run off when it was counted last is back.
+func (c *slowCaps) beyond(takes []Take, runs []slowStay, early bool, now int64) bool {
 	has, most := map[string]int{}, map[string]int{}
 	for _, r := range runs {
-		for _, t := range c.state.Jobs[c.ids[r.seq]].Takes {
-			has[t.Cap] += t.Amount
+		j := &c.state.Jobs[c.ids[r.seq]]
+		start := r.from
+		if start <= c.state.Now.Unix() && !j.Started.IsZero() {
+			start = j.Started.Unix()
+		}
+		for _, t := range j.Takes {
+			if has[t.Cap] += t.Amount; c.every() > 0 {
+				has[t.Cap] -= t.Rate * int(max(0, now-c.sinceCounted(now)-start))
+			}
 		}
 	}
 	for _, limit := range c.state.Caps {
@@ -32,12 +41,12 @@ func (c *slowCaps) over(j *job, runs []slowStay, early bool) bool {
 			most[limit.Name] = 1 << 30
 		}
 		for _, l := range limit.Later {
-			if l.At.Unix() <= *c.now {
+			if l.At.Unix() <= now {
 				most[limit.Name] += l.Amount
 			}
 		}
 	}
-	for _, t := range c.state.Jobs[j.ID].Takes {
+	for _, t := range takes {
 		if !t.Free && has[t.Cap]+t.Amount > most[t.Cap] {
 			return true
 		}
@@ -45,9 +54,38 @@ func (c *slowCaps) over(j *job, runs []slowStay, early bool) bool {
 	return false
 }
 
+// every is how often it is counted; sinceCounted how long ago that was.
+func (c *slowCaps) every() int64 { return int64(c.state.Caps[0].Every / time.Second) }
+
+func (c *slowCaps) sinceCounted(now int64) int64 {
+	return ((now-c.state.Caps[0].Since.Unix())%c.every() + c.every()) % c.every()
+}
+
+// counts is when, after a time, counting lets a kind of jobs start.
+func (c *slowCaps) counts(after int64, runs []slowStay) int64 {
+	if len(c.state.Caps) == 0 || c.every() == 0 {
+		return never
+	}
+	first := after - c.sinceCounted(after) + c.every()
+	at := first + 300*c.every()
+	none := at
+	for _, i := range c.ids { // the others are refused
+		takes := c.state.Jobs[i].Takes
+		if !c.beyond(takes, runs, false, after) {
+			continue
+		}
+		for ; first < at && !c.beyond(takes, runs, false, at-c.every()); at -= c.every() {
+		}
+	}
+	if at == none {
+		return never
+	}
+	return at
+}
+
 // next is when there is more of something, after a time.
-func (c *slowCaps) next(after int64) int64 {
-	at := never
+func (c *slowCaps) next(after int64, runs []slowStay) int64 {
+	at := c.counts(max(after, *c.now), runs)
 	for _, limit := range c.state.Caps {
 		for _, l := range limit.Later {
 			if l.At.Unix() > after {
@@ -69,6 +107,35 @@ func capped(rng *rand.Rand, s *State) {
 		for i := range s.Jobs {
 			if rng.IntN(3) == 0 {
 				s.Jobs[i].Takes = append(s.Jobs[i].Takes, Take{Cap: c.Name, Amount: 1 + rng.IntN(c.Most)})
+			}
+		}
+	}
+}
+
+// stillToRun has what jobs that run still have to run counted in the last of the limits.
+func stillToRun(s *State, rng *rand.Rand) {
+	for i := range s.Caps {
+		s.Caps[i].Every, s.Caps[i].Since = time.Duration(1+rng.IntN(900))*time.Second, s.Now.Add(-time.Duration(rng.IntN(5000))*time.Second)
+		if i > 0 {
+			s.Caps[i].Every, s.Caps[i].Since = s.Caps[0].Every, s.Caps[0].Since
+		}
+	}
+	last := s.Caps[len(s.Caps)-1].Name
+	scale := 1 + rng.IntN(3000)
+	for i := range s.Caps {
+		if s.Caps[i].Name == last {
+			s.Caps[i].Most *= scale
+			for k := range s.Caps[i].Later {
+				s.Caps[i].Later[k].Amount *= scale
+			}
+		}
+	}
+	for i := range s.Jobs {
+		j := &s.Jobs[i]
+		for k := range j.Takes {
+			if t := &j.Takes[k]; t.Cap == last {
+				t.Amount *= scale
+				t.Rate = t.Amount / max(1, int(j.Requested.Seconds()))
 			}
 		}
 	}
@@ -111,6 +178,17 @@ func TestSlurmCapsRun(t *testing.T) {
 	}
 	t.Logf("%+v", sum)
 	if sum.charted < 600 || sum.fine < 600 {
+		t.Errorf("only %+v starts compared", sum)
+	}
+}
+
+// TestSlurmCapsStillToRun: the same where limits are on what jobs that run still have to run.
+func TestSlurmCapsStillToRun(t *testing.T) {
+	testbed.Computes(t)
+	sum := runsCompared{capped: true, stillToRun: true}
+	sum.first(t, 150)
+	t.Logf("%+v", sum)
+	if sum.charted < 200 || sum.fine < 200 {
 		t.Errorf("only %+v starts compared", sum)
 	}
 }

@@ -121,7 +121,9 @@ func goesOn(m *Machine, id int32) bool {
 		return false
 	}
 	v.Need, v.paused = was.need, nil
+	m.caps.ended(v)
 	v.start += m.now - was.since
+	m.caps.begun(v)
 	v.limit = outrun(v.Limit, m.now-v.start)
 	hold(nodes, v, m.now, was.had, v.start+v.limit-m.now)
 	if was.told {

@@ -270,7 +270,8 @@ func (r *slowRunner) run(until int64) {
 				end = i
 			}
 		}
-		at, pass := never, min(r.wake(), r.turns(), r.booked.next(r.woken), r.yieldsNext(), r.caps.next(r.woken))
+		more := r.caps.next(r.woken, r.runs)
+		at, pass := never, min(r.wake(), r.turns(), r.booked.next(r.woken), r.yieldsNext(), more)
 		if end >= 0 {
 			at = r.ends[r.runs[end].seq]
 		}
@@ -282,7 +283,7 @@ func (r *slowRunner) run(until int64) {
 			r.heads()
 			continue
 		}
-		if r.caps.next(r.woken) == r.now {
+		if more == r.now {
 			r.happened()
 		}
 		r.woken = r.now
@@ -341,6 +342,7 @@ type runsCompared struct {
 	booked        bool // beside reservations
 	gives         bool // jobs give way
 	capped        bool // licences and limits are shared
+	stillToRun    bool // one of the limits is on what jobs that run still have to run
 	exempted      bool // some count in limits that do not bind them
 	gaveWay       int
 }
@@ -354,6 +356,9 @@ func (c *runsCompared) run(t *testing.T, seed uint64) {
 	}
 	if c.capped {
 		capped(rng, &s)
+		if c.stillToRun {
+			stillToRun(&s, rng)
+		}
 		if c.exempted {
 			exempted(&s)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"gridbroker/batch"
 )
@@ -15,6 +16,9 @@ type caps struct {
 	// Of accounts, and of a user in an account, in all partitions or in one, by userIn.
 	accounts, users map[string]allowance
 	parents         map[string]string // of accounts
+	// What running jobs still have to run is counted anew every so long, from some time on.
+	every time.Duration
+	since time.Time
 }
 
 // allowance is how much there is of what is limited, in the words of turns: "qos cpus", "qos and user jobs".
@@ -24,10 +28,11 @@ type allowance map[string]int
 const mostParents = 32
 
 // capScopes are whose jobs are counted, with the names that sacctmgr has for their limits.
-var capScopes = [...]struct{ scope, tres, jobs string }{{"qos", "GrpTRES", "GrpJobs"}, {"qos and user", "MaxTRESPU", "MaxJobsPU"}, {"qos and account", "MaxTRESPA", "MaxJobsPA"}}
+var capScopes = [...]struct{ scope, tres, jobs, seconds string }{{"qos", "GrpTRES", "GrpJobs", "GrpTRESRunMins"},
+	{"qos and user", "MaxTRESPU", "MaxJobsPU", "MaxTRESRunMinsPU"}, {"qos and account", "MaxTRESPA", "MaxJobsPA", "MaxTRESRunMinsPA"}}
 
 // associationFields are asked for of associations.
-const associationFields = "Account,User,Partition,ParentName,GrpTRES,GrpJobs,MaxJobs"
+const associationFields = "Account,User,Partition,ParentName,GrpTRES,GrpJobs,MaxJobs,GrpTRESRunMins"
 
 // capsOf asks accounting for the limits of QOS and associations, where Slurm keeps to them (slurm.conf(5), AccountingStorageEnforce);
 // nil: it does not, or accounting tells none.
@@ -35,12 +40,17 @@ func capsOf(ctx context.Context, ask func(context.Context, ...string) (string, e
 	if !slices.ContainsFunc(list(c["AccountingStorageEnforce"]), func(word string) bool { return word == "limits" || word == "safe" || word == "all" }) {
 		return nil
 	}
-	all := &caps{map[string]allowance{}, map[string]bool{}, map[string]allowance{}, map[string]allowance{}, map[string]string{}}
-	format := "Name"
+	all := &caps{qos: map[string]allowance{}, first: map[string]bool{}, accounts: map[string]allowance{}, users: map[string]allowance{}, parents: map[string]string{}}
+	if c["PriorityType"] == "priority/multifactor" { // no other counts it
+		all.every, _ = duration(c["PriorityCalcPeriod"])
+		all.since = unix(c["BOOT_TIME"])
+	}
+	format, seconds := "Name", ""
 	for _, s := range capScopes {
 		format += "," + s.tres + "," + s.jobs
+		seconds += "," + s.seconds
 	}
-	if text, err := ask(ctx, "sacctmgr", "--noheader", "--parsable2", "show", "qos", "format="+format+",Flags"); err == nil {
+	if text, err := ask(ctx, "sacctmgr", "--noheader", "--parsable2", "show", "qos", "format="+format+",Flags"+seconds); err == nil {
 		all.readQOS(text)
 	}
 	if text, err := ask(ctx, "sacctmgr", "--noheader", "--parsable2", "show", "assoc", "where", "cluster="+c["ClusterName"], "format="+associationFields); err == nil {
@@ -51,16 +61,18 @@ func capsOf(ctx context.Context, ask func(context.Context, ...string) (string, e
 
 // readQOS takes in what sacctmgr says of QOS.
 func (c *caps) readQOS(text string) {
-	for _, f := range rows(text, "|", 2+2*len(capScopes)) {
+	const flags = 1 + 2*len(capScopes)
+	for _, f := range rows(text, "|", flags+1+len(capScopes)) {
 		of := allowance{}
 		for i, s := range capScopes {
 			of.tres(s.scope, f[1+2*i])
 			of.jobs(s.scope, f[2+2*i])
+			of.minutes(s.scope, f[flags+1+i])
 		}
 		if len(of) > 0 {
 			c.qos[f[0]] = of
 		}
-		if slices.Contains(list(f[len(f)-1]), "OverPartQOS") {
+		if slices.Contains(list(f[flags]), "OverPartQOS") {
 			c.first[f[0]] = true
 		}
 	}
@@ -69,18 +81,20 @@ func (c *caps) readQOS(text string) {
 // readAssociations takes in what sacctmgr says of associations. The greatest number of jobs at once is that of each
 // user; those of accounts are told with their users, who have inherited them.
 func (c *caps) readAssociations(text string) {
-	for _, f := range rows(text, "|", 7) {
+	for _, f := range rows(text, "|", 8) {
 		of := allowance{}
 		if f[1] == "" {
 			c.parents[f[0]] = f[3]
 			of.tres("account", f[4])
 			of.jobs("account", f[5])
+			of.minutes("account", f[7])
 			c.accounts[f[0]] = of
 			continue
 		}
 		of.tres("account and user", f[4])
 		of.jobs("account and user", f[5])
 		of.jobs("account and user", f[6])
+		of.minutes("account and user", f[7])
 		c.users[userIn(f[0], f[1], f[2])] = of
 	}
 }
@@ -108,6 +122,19 @@ func (a allowance) tres(scope, tres string) {
 	}
 }
 
+// minutes reads how many minutes of what they have running jobs may have before them, in a list of TRES: "cpu=1000". It is counted in
+// seconds, of which Slurm sees whole minutes.
+func (a allowance) minutes(scope, tres string) {
+	of := allowance{}
+	of.tres(scope, tres)
+	for what, n := range of {
+		a[what+secondsOf] = n*60 + 59
+	}
+}
+
+// secondsOf ends the names of limits on what running jobs still have to run.
+const secondsOf = " seconds"
+
 // jobs reads a number of jobs; of two the lesser counts.
 func (a allowance) jobs(scope, n string) {
 	if n == "" {
@@ -124,6 +151,7 @@ func (a allowance) jobs(scope, n string) {
 type claim struct {
 	what         string // the limit: "qos cpus big"
 	amount, most int
+	rate         int  // by which the amount becomes less each second
 	binds        bool // it keeps the job from starting; where it does not the job counts all the same
 }
 
@@ -138,7 +166,10 @@ func (c *caps) claims(j *batch.Job, partition string) (all []claim) {
 		for _, a := range amounts {
 			kind := scope + " " + a.kind
 			if most, ok := of[kind]; ok && a.amount > 0 {
-				all = append(all, claim{kind + " " + holder, a.amount, most, !bound[kind] && !bound[hiddenBy[kind]]})
+				all = append(all, claim{what: kind + " " + holder, amount: a.amount, most: most, binds: !bound[kind] && !overruled(bound, kind)})
+			}
+			if most, ok := of[kind+secondsOf]; ok && a.amount > 0 {
+				all = append(all, claim{kind + secondsOf + " " + holder, a.amount * int(j.Requested/time.Second), most, a.amount, !bound[kind+secondsOf] && !overruled(bound, kind+secondsOf)})
 			}
 		}
 	}
@@ -166,6 +197,16 @@ func (c *caps) claims(j *batch.Job, partition string) (all []claim) {
 var hiddenBy = map[string]string{"account and user jobs": "qos and user jobs", "account jobs": "qos jobs", "account cpus": "qos cpus", "account nodes": "qos nodes",
 	"account gpus": "qos gpus", "account memory": "qos memory", "account and user cpus": "qos cpus", "account and user nodes": "qos nodes",
 	"account and user gpus": "qos gpus", "account and user memory": "qos memory"}
+
+// overruled tells whether a limit of an association does not bind as one of a QOS does.
+func overruled(bound map[string]bool, kind string) bool {
+	plain, seconds := strings.CutSuffix(kind, secondsOf)
+	by := hiddenBy[plain]
+	if seconds {
+		return by != "" && bound[by+secondsOf]
+	}
+	return bound[by]
+}
 
 // inOrder are the QOS whose limits a job has, the first before the second.
 func (c *caps) inOrder(own, partition string) []string {

@@ -15,7 +15,7 @@ import (
 // more passes nobody's turn: when 927 and 935 end in one second, as in the 22.05 that was recorded, 930 starts, and when 938 has ended 947 and 948 do, before 933.
 func TestCaps(t *testing.T) {
 	s := taped(t, "testdata/capped")
-	if got := fmt.Sprint(s.Caps); got != "[{qos and user jobs two root 2 false []} {qos cpus cpus 12 true []}]" {
+	if got := limitsTold(s.Caps); got != "[{qos and user jobs two root 2 false []} {qos cpus cpus 12 true []}]" {
 		t.Error(got)
 	}
 	has := map[string]int{}
@@ -32,15 +32,32 @@ func TestCaps(t *testing.T) {
 	t.Log(has)
 }
 
+// limitsTold and takesTold say what there is, and is taken, of what is not of running jobs' time.
+func limitsTold(caps []batch.Cap) string {
+	list := make([]string, len(caps))
+	for i, c := range caps {
+		list[i] = fmt.Sprint("{", c.Name, " ", c.Most, " ", c.Planned, " ", c.Later, "}")
+	}
+	return fmt.Sprint(list)
+}
+
+func takesTold(takes []batch.Take) string {
+	list := make([]string, len(takes))
+	for i, t := range takes {
+		list[i] = fmt.Sprint("{", t.Cap, " ", t.Amount, " ", t.Free, "}")
+	}
+	return fmt.Sprint(list)
+}
+
 // TestCapsLeft: who finds enough left waits for nobody, though Slurm has not looked since, and one that wants more than all may
 // have never starts; limits that Slurm does not keep to are not asked for, and those that are enough for all jobs there are not looked at.
 func TestCapsLeft(t *testing.T) {
 	ask := func(_ context.Context, argv ...string) (string, error) {
 		switch got := strings.Join(argv, " "); got {
-		case "sacctmgr --noheader --parsable2 show qos format=Name,GrpTRES,GrpJobs,MaxTRESPU,MaxJobsPU,MaxTRESPA,MaxJobsPA,Flags":
-			return "normal|||||||\nq|cpu=12,mem=4G,gres/gpu=2,node=9|||2|cpu=30|5|DenyOnLimit,OverPartQOS\n", nil
-		case "sacctmgr --noheader --parsable2 show assoc where cluster=c format=Account,User,Partition,ParentName,GrpTRES,GrpJobs,MaxJobs":
-			return "root||||cpu=200||\nphys|||root|cpu=100|9|4\nphys|u||||3|4\nphys|u|p|||7|\n", nil
+		case "sacctmgr --noheader --parsable2 show qos format=Name,GrpTRES,GrpJobs,MaxTRESPU,MaxJobsPU,MaxTRESPA,MaxJobsPA,Flags,GrpTRESRunMins,MaxTRESRunMinsPU,MaxTRESRunMinsPA":
+			return "normal||||||||||\nq|cpu=12,mem=4G,gres/gpu=2,node=9|||2|cpu=30|5|DenyOnLimit,OverPartQOS|||\n", nil
+		case "sacctmgr --noheader --parsable2 show assoc where cluster=c format=Account,User,Partition,ParentName,GrpTRES,GrpJobs,MaxJobs,GrpTRESRunMins":
+			return "root||||cpu=200|||\nphys|||root|cpu=100|9|4|\nphys|u||||3|4|\nphys|u|p|||7||\n", nil
 		default:
 			t.Error(got)
 			return "", nil
@@ -61,11 +78,11 @@ func TestCapsLeft(t *testing.T) {
 	}
 	c := cluster{set: set{caps: on}, jobs: []*entry{row("1", "u", "4", "RUNNING"), row("2", "u", "9", "PENDING"), row("5", "v", "1", "PENDING"), row("6", "u", "1", "PENDING")}}
 	got := c.state(time.Unix(1795235403, 0), "c")
-	if all := fmt.Sprint(got.Caps); all != "[{qos and user jobs q u 2 false []} {qos cpus q 12 true []}]" { // of all else there is enough for all
+	if all := limitsTold(got.Caps); all != "[{qos and user jobs q u 2 false []} {qos cpus q 12 true []}]" { // of all else there is enough for all
 		t.Error(all)
 	}
 	for i, want := range []string{"[{qos and user jobs q u 1 false} {qos cpus q 4 false}]", "[{qos and user jobs q u 1 false} {qos cpus q 9 false}]", "[{qos cpus q 1 false}]"} {
-		if takes := fmt.Sprint(got.Jobs[i].Takes); takes != want {
+		if takes := takesTold(got.Jobs[i].Takes); takes != want {
 			t.Errorf("job %d: %s", i, takes)
 		}
 	}
@@ -76,7 +93,7 @@ func TestCapsLeft(t *testing.T) {
 // runs beside 41, whose user may have one of its account), and QOS high 20 processors (so that 47 runs). The starts are those that came.
 func TestClaims(t *testing.T) {
 	s := taped(t, "testdata/claims")
-	if got := fmt.Sprint(s.Caps); got != "[{account cpus dept 24 true []} {account jobs phys 7 false []} {qos and user jobs normal root 8 false []} {qos and user jobs pqos ann 1 false []} {qos and user jobs pqos root 1 false []} {qos cpus pqos 6 true []}]" {
+	if got := limitsTold(s.Caps); got != "[{account cpus dept 24 true []} {account jobs phys 7 false []} {qos and user jobs normal root 8 false []} {qos and user jobs pqos ann 1 false []} {qos and user jobs pqos root 1 false []} {qos cpus pqos 6 true []}]" {
 		t.Error(got)
 	}
 	for _, j := range s.Jobs { // the QOS of the partition binds 32 in its place
@@ -117,5 +134,61 @@ func TestClaimsOfOnePartition(t *testing.T) {
 	want = "[qos jobs own 1/5 true qos and user cpus own u 4/8 true qos jobs part 1/3 false account and user jobs a u 1/1 true account jobs a 1/4 false account nodes a 2/2 true account nodes b 2/9 true account gpus b 2/1 true]"
 	if got := fmt.Sprint(told(j, "part")); got != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestStillToRun: a limit on what running jobs still have to run (GrpTRESRunMins of a QOS, 20 minutes of processors) binds by what Slurm counted
+// of them last, each PriorityCalcPeriod from its start on. The starts are those that came at a 22.05; 41 and 50 want more than there ever is.
+func TestStillToRun(t *testing.T) {
+	s := taped(t, "testdata/stilltorun")
+	runs := map[string]int{"44": 100, "45": 70, "46": 200, "47": 20, "48": 20, "49": 20, "51": 20, "52": 20}
+	f := batch.Forecaster{Policy: batch.Policy{Name: "slurm", Slurm: batch.Slurm{Interval: 3e9, Window: 336 * 3600e9, MaxJobTest: 5000}}, Belief: slept{runs, s}}
+	out, err := f.Forecast(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	came := map[string]int{"47": 21, "49": 42, "48": 68, "51": 197}
+	for _, e := range out.Jobs {
+		if at, ok := came[e.ID]; !ok || int(e.Start.Sub(s.Now).Seconds()) < at-2 || int(e.Start.Sub(s.Now).Seconds()) > at+2 {
+			t.Errorf("%s starts %v, want %d s", e.ID, e.Start.Sub(s.Now), at)
+		}
+	}
+	refused := ""
+	for _, r := range out.Refused {
+		refused += r.ID + " " + string(r.Cause) + " "
+	}
+	if len(out.Jobs) != len(came) || refused != "41 limit 50 limit " {
+		t.Errorf("%d start, refused %s", len(out.Jobs), refused)
+	}
+}
+
+// slept is the belief of who knows for how many seconds jobs sleep; Slurm sees an end a second later.
+type slept struct {
+	runs map[string]int
+	of   batch.State
+}
+
+// Run implements batch.Belief.
+func (b slept) Run(t *batch.Task, elapsed int64) int64 {
+	return max(int64(b.runs[b.of.Jobs[t.ID].ID])+1, elapsed+1)
+}
+
+// Learn implements batch.Belief.
+func (slept) Learn(*batch.Task) {}
+
+// TestMinutesAsked: limits of running minutes are read of QOS and associations; one of a QOS overrules that of an association of the same kind.
+func TestMinutesAsked(t *testing.T) {
+	c := &caps{qos: map[string]allowance{}, first: map[string]bool{}, accounts: map[string]allowance{}, users: map[string]allowance{}, parents: map[string]string{}}
+	c.readQOS("q|||||||Flags|cpu=10,gres/gpu=2|mem=1G|\nnone|||||||||||\n")
+	c.readAssociations("phys||||||4|cpu=5,gres/gpu=1\nphys|u||||||node=3\n")
+	if got := fmt.Sprint(c.qos["q"], c.accounts["phys"], c.users["phys u"]); got != "map[qos and user memory seconds:61499 qos cpus seconds:659 qos gpus seconds:179] map[account cpus seconds:359 account gpus seconds:119] map[account and user nodes seconds:239]" {
+		t.Error(got)
+	}
+	said := ""
+	for _, l := range c.claims(&batch.Job{Account: "phys", User: "u", QOS: "q", Procs: 2, Memory: 100, Requested: 90 * time.Second}, "") {
+		said += fmt.Sprint(l.what, " ", l.amount, " ", l.rate, " ", l.binds, "; ")
+	}
+	if said != "qos cpus seconds q 180 2 true; qos and user memory seconds q u 18000 200 true; account and user nodes seconds phys u 90 1 true; account cpus seconds phys 180 2 false; " {
+		t.Error(said)
 	}
 }

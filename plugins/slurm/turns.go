@@ -47,7 +47,11 @@ func (c *cluster) takeTurns(state *batch.State, said map[string]*entry) {
 			continue
 		}
 		planned := !strings.HasPrefix(what, "licence ") && !strings.Contains(what, " jobs ")
-		state.Caps = append(state.Caps, batch.Cap{Name: what, Most: n, Planned: planned, Later: later[what]})
+		limit := batch.Cap{Name: what, Most: n, Planned: planned, Later: later[what]}
+		if strings.Contains(what, secondsOf+" ") {
+			limit.Every, limit.Since = c.set.caps.every, c.set.caps.since
+		}
+		state.Caps = append(state.Caps, limit)
 	}
 	// What is enough for all jobs that there are keeps none of them from starting, and most limits are: they need not be looked at.
 	for i := range state.Jobs {
@@ -92,14 +96,14 @@ func (t *turns) take(state *batch.State, said map[string]*entry) (has, all map[s
 		if e == nil {
 			continue
 		}
-		amounts, free := wants(j, e.licences, t.of[j.Queue], untold), map[string]bool{}
+		amounts, free, rates := wants(j, e.licences, t.of[j.Queue], untold), map[string]bool{}, map[string]int{}
 		for _, l := range t.claims[i] {
 			if _, there := t.most[l.what]; there {
-				amounts[l.what], free[l.what] = l.amount, !l.binds
+				amounts[l.what], free[l.what], rates[l.what] = l.amount, !l.binds, l.rate
 			}
 		}
 		for _, what := range slices.Sorted(maps.Keys(amounts)) {
-			j.Takes = append(j.Takes, batch.Take{Cap: what, Amount: amounts[what], Free: free[what]})
+			j.Takes = append(j.Takes, batch.Take{Cap: what, Amount: amounts[what], Free: free[what], Rate: rates[what]})
 			all[what] += amounts[what]
 			if !j.Started.IsZero() {
 				has[what] += amounts[what]

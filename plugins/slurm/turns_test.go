@@ -84,12 +84,12 @@ func TestTurnsWithSomeLeft(t *testing.T) {
 	s := batch.State{Now: now, Jobs: []batch.Job{{ID: "1", Started: now, Account: "a", Procs: 3}, {ID: "2", Started: now}, {ID: "3"}, {ID: "4", Account: "a", Procs: 5}, {ID: "5", Account: "b"}}}
 	c.takeTurns(&s, map[string]*entry{"1": {licences: "l:1"}, "2": {licences: "l:1"}, "3": {licences: "l:2"}, "4": {licences: "(null)", reason: "AssocGrpCpuLimit"}, "5": {reason: "Priority"}})
 	want := "[{account cpus a 5 true []} {licence l 3 false [{" + fmt.Sprint(time.Unix(1795739638, 0).UTC()) + " 1}]}]"
-	if got := fmt.Sprint(s.Caps); got != want {
+	if got := limitsTold(s.Caps); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	takes := ""
 	for _, j := range s.Jobs {
-		takes += fmt.Sprint(j.Takes)
+		takes += takesTold(j.Takes)
 	}
 	if takes != "[{account cpus a 3 false} {licence l 1 false}][{licence l 1 false}][{licence l 2 false}][{account cpus a 5 false}][]" {
 		t.Error(takes)
