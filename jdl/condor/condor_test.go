@@ -718,3 +718,32 @@ func TestWhetherFilesAreBrought(t *testing.T) {
 		}
 	}
 }
+
+// TestKeptCommandsAreNoStatements: of what a description in JDL says is kept for HTCondor nothing is written that runs a program where
+// it is submitted, says something else of the job than the description does, or takes a variable along.
+func TestKeptCommandsAreNoStatements(t *testing.T) {
+	for kept, want := range map[string]string{
+		`rank = "Memory"`:                              "rank = Memory\n",
+		`'+ProjectName' = "\"x\""`:                     "My.ProjectName = \"x\"\n",
+		`periodic_hold = "JobStatus == 2"`:             "periodic_hold = JobStatus == 2\n",
+		`'include command : touch /tmp/x #' = "x"`:     "",
+		`'+x = 1 #' = "x"`:                             "",
+		`'periodic_x : queue 7 #' = "x"`:               "",
+		`'queue 7 #' = "x"`:                            "",
+		`executable = "/bin/rm"`:                       "",
+		`Transfer_Input_Files = "/home/me/.ssh/id"`:    "",
+		`log = "/home/me/.bashrc"`:                     "",
+		`getenv = "true"`:                              "",
+		`use = "template : x"`:                         "",
+		`requirements = "x == \"$ENV(BEARER_TOKEN)\""`: "",
+	} {
+		job, err := jdl.ParseJob("j.jdl", []byte(`Executable = "/bin/true"; JobName = "n"; CondorSubmit = [ `+kept+` ];`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := condor.Write(job, condor.Options{})
+		if (err == nil) != (want != "") || !strings.Contains(string(text), want) {
+			t.Errorf("%s: %v\n%s", kept, err, text)
+		}
+	}
+}

@@ -372,6 +372,16 @@ func known(name string) bool {
 var keptNames = []string{"requirements", "rank", "accounting_group", "accounting_group_user", "priority", "concurrency_limits",
 	"success_exit_code", "retry_until", "nice_user", "hold", "require_gpus", "job_max_vacate_time", "output_destination"}
 
+// isKept reports whether a command, folded, is one that is only kept.
+func isKept(name string) bool {
+	for _, begin := range []string{"+", "periodic_", "on_exit_", "gpus_"} {
+		if rest, ok := strings.CutPrefix(name, begin); ok && rest != "" {
+			return strings.TrimLeftFunc(rest, inMacroName) == ""
+		}
+	}
+	return slices.Contains(keptNames, name)
+}
+
 // room counts commands, or what costs as much as some, that a job has beyond those that are free.
 func (r *reader) room(cost, n int) bool {
 	if r.left.commands += cost * max(0, n); r.left.commands > maxCommands {
@@ -399,11 +409,7 @@ func (r *reader) others() {
 		if c.name == oldImage && value != unquoted(value) { // the job's image
 			continue
 		}
-		kept := strings.HasPrefix(c.name, "+") || strings.HasPrefix(c.name, "periodic_") || strings.HasPrefix(c.name, "on_exit_") || strings.HasPrefix(c.name, "gpus_")
-		for _, name := range keptNames {
-			kept = kept || c.name == name
-		}
-		if !kept {
+		if !isKept(c.name) {
 			r.tell(c.pos, "%s is not used", c.name)
 			continue
 		}

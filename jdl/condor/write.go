@@ -255,7 +255,8 @@ func quotedIfEmpty(s string) string {
 	return s
 }
 
-// kept writes what Read has kept of another submit description.
+// kept writes what Read has kept of another submit description, and nothing else that stands in its place: a name could be a whole
+// statement, which runs a program, or a command that has another meaning than the job.
 func (w *writer) kept(j *jdl.Job) {
 	if j.Ad == nil {
 		return
@@ -266,7 +267,14 @@ func (w *writer) kept(j *jdl.Job) {
 		return
 	}
 	for _, a := range ad.Attrs() {
-		if s, isText := ad.EvalAttr(a.Name, nil).Str(); isText {
+		s, isText := ad.EvalAttr(a.Name, nil).Str()
+		switch {
+		case !isText:
+		case !isKept(classad.Fold(a.Name)):
+			w.fail("%s: %q is no command that is kept for HTCondor alone", keptAttr, a.Name)
+		case strings.Contains(classad.Fold(s), "$env("):
+			w.fail("%s: %s would take a variable of whoever submits along: %q", keptAttr, a.Name, s)
+		default:
 			w.set(strings.Replace(a.Name, "+", "My.", 1), s)
 		}
 	}
