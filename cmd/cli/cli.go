@@ -185,14 +185,12 @@ func noFlag(cmd *cobra.Command, dashes, name string) error {
 		}
 	})
 	hint := ""
-	there := flagElsewhere(cmd.Name(), name)
-	if there == "" && dashes == "-" { // one letter and its value
-		there = flagElsewhere(cmd.Name(), name[:1])
-	}
-	if there != "" {
+	if there := flagElsewhere(cmd.Name(), name); there != "" {
 		hint = "; " + there
 	} else if near := classad.Nearest(name, names); near != "" {
 		hint = "; did you mean --" + near + "?"
+	} else if there := flagElsewhere(cmd.Name(), name[:1]); dashes == "-" && there != "" { // one letter and its value
+		hint = "; " + there
 	}
 	return misused(cmd, fmt.Errorf("unknown flag: %s%s", dashes, name), hint)
 }
