@@ -19,6 +19,7 @@ X
 }
 
 # Who runs the jobs: this machine, or the testbed's Slurm, whose commands know where it is.
+lrms_of() { [ "$1" = "$CE_SLURM" ] && echo slurm || echo fork; } # CE
 lrms_conf() { # CE
   [ "$1" = "$CE_SLURM" ] || { echo lrms=fork; return; }
   printf 'lrms=slurm\nslurm_bin_path=%s/ce/slurm-bin\nslurm_wakeupperiod=2\nslurm_use_sacct=no\n' "$STATE"

@@ -54,6 +54,7 @@ arc_root() { # CE-of-that-version
   # the Perl scripts look for their modules beside their real file: these must be copies
   rm -f "$to"/share/arc/*.pm "$to"/share/arc/*.pl "$to/share/arc/scan-fork-job"
   cp "$root"/usr/share/arc/*.pm "$root"/usr/share/arc/*.pl "$to/share/arc/"
+  mv "$to/share/arc/CEinfo.pl" "$to/share/arc/CEinfo-real.pl"; cp "$HERE/ce-info.sh" "$to/share/arc/CEinfo.pl"
   # the fork back-end publishes the host's cores and one running job whatever arc.conf says
   for f in FORKmod.pm Fork.pm; do
     sed -i -e 's/= \$cputhreadcount;/= $ENV{TESTBED_SLOTS} || $cputhreadcount;/' \
@@ -177,7 +178,7 @@ starters=
 for ce in $START; do
   make_dirs "$ce"
   in=$(inside "$ce") d=$(outside "$ce")/$ce
-  E=(ARC_CONFIG="$in/$ce/arc.conf" ARC_LOCATION="$in/arcroot" TESTBED_SLOTS="${SLOTS[$ce]}")
+  E=(ARC_CONFIG="$in/$ce/arc.conf" ARC_LOCATION="$in/arcroot" TESTBED_SLOTS="${SLOTS[$ce]}" TESTBED_LRMS="$(lrms_of "$ce")")
   for r in ENV/PROXY ${RTES[$ce]}; do
     [ -e "$d/control/rte/enabled/$r" ] || at "$ce" arcctl -c "$in/$ce/arc.conf" rte enable "$r" >>"$d/log/rte.log" 2>&1
   done
