@@ -148,13 +148,13 @@ func namedJobs(ctx context.Context, d *deps, store jobs.Store, args []string, se
 	}
 	rs, err := store.Find(ctx, ids)
 	if err = sel.sayUnfound(d, len(rs), err); err != nil {
-		return nil, usageID(byTheirName(ctx, store, ids, err))
+		return nil, usageID(knownOtherwise(ctx, store, ids, err))
 	}
 	return filter(jobs.Outcomes(rs), sel, d.env.Now())
 }
 
-// byTheirName adds to an error about ids how jobs are chosen that one of them is the name of.
-func byTheirName(ctx context.Context, store jobs.Store, ids []string, err error) error {
+// knownOtherwise adds to an error about ids how jobs are chosen that one of them is the name of, or which job has it at its site.
+func knownOtherwise(ctx context.Context, store jobs.Store, ids []string, err error) error {
 	if _, unfound := errors.AsType[*jobs.IDError](err); !unfound {
 		return err
 	}
@@ -163,8 +163,17 @@ func byTheirName(ctx context.Context, store jobs.Store, ids []string, err error)
 		if slices.Contains(ids, r.Name) {
 			return fmt.Errorf("%w (jobs of that name are chosen by --name)", err)
 		}
+		if at := slices.IndexFunc(ids, func(id string) bool { return calledThere(r, id) }); at >= 0 {
+			return fmt.Errorf("%w (at its site %s is called that)", err, r.ID)
+		}
 	}
 	return err
+}
+
+// calledThere is whether a site calls a job by this: its number there, alone or as the end of an address.
+func calledThere(r *jobs.Record, id string) bool {
+	number, _, _ := strings.Cut(r.Handle.ID, "/") // Slurm's, beside our id
+	return number != "" && (id == number || id == r.Handle.ID || strings.HasSuffix(id, "/"+r.Handle.ID))
 }
 
 // unfoundIDs is, in a document about jobs, what was said of ids that name no job, or several, beside others that do.

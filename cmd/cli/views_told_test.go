@@ -58,3 +58,34 @@ func TestCatOfWhatIsNotThereYet(t *testing.T) {
 		t.Errorf("code %d\n%s%s", code, out, errs)
 	}
 }
+
+// TestNumbersOfSites: who types what a site calls a job is told which job that is.
+func TestNumbersOfSites(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	c := &numbering{liar{says: plugins.Status{State: plugins.Queued, Native: "waiting"}}}
+	backends := []plugins.Backend{{Name: "liar", Schemes: []string{"liar"}, URLs: []string{"liar:DEN"}, Interfaces: []string{liarInterface},
+		Open: func(plugins.Config) (plugins.Submitter, error) { return c, nil }}}
+	if err := os.WriteFile(filepath.Join(dir, "j.jdl"), []byte(`Executable = "/bin/true";`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, out, errs := oneShotWith(t, dir, backends, "submit", "--info", "liar:den", "j.jdl")
+	id, _, _ := strings.Cut(out, " ")
+	for _, typed := range []string{"4711-x", "https://den.example.org/rest/1.0/jobs/4711-x"} {
+		code, out, said := oneShotWith(t, dir, backends, "why", typed)
+		if code != 2 || !strings.Contains(said, "no job "+typed+" (at its site "+id+" is called that)") {
+			t.Errorf("why %s: code %d\n%s%s\nafter %s", typed, code, out, said, errs)
+		}
+	}
+}
+
+// numbering is a liar that gives jobs numbers of its own.
+type numbering struct{ liar }
+
+func (n *numbering) Submit(ctx context.Context, reqs []plugins.Request, p plugins.Progress) []plugins.Result {
+	out := n.liar.Submit(ctx, reqs, p)
+	for i := range out {
+		out[i].Handle.ID = "4711-x"
+	}
+	return out
+}
