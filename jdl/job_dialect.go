@@ -7,15 +7,19 @@ import (
 	"gridbroker/jdl/classad"
 )
 
-// judgeDialect decides by evidence: a name or expression only gLite has, then
-// a name or placeholder only DIRAC has. Without evidence it is gLite.
+// judgeDialect decides by evidence: an expression only gLite has, or a name, unless
+// more names are there that only DIRAC has; then a name or placeholder only DIRAC
+// has. Without evidence it is gLite.
 func judgeDialect(ad *classad.Ad) Dialect {
+	switch glite, alien, judges := namesOf(ad); {
+	case judges || glite > 0 && alien <= glite:
+		return GLite
+	case glite > 0:
+		return DIRAC
+	}
 	dirac, ours := false, false
 	for _, a := range ad.Attrs() {
 		def := findAttr(a.Name)
-		if def != nil && def.mode&gliteOnly != 0 {
-			return GLite
-		}
 		if def != nil && def.mode&diracOnly != 0 || strings.HasPrefix(classad.Fold(a.Name), "parameters.") {
 			dirac = true
 		}
@@ -32,6 +36,23 @@ func judgeDialect(ad *classad.Ad) Dialect {
 		return DIRAC
 	}
 	return GLite
+}
+
+// namesOf counts the names that only gLite has and those that only DIRAC has, and
+// tells whether an expression over resources is among them, as only gLite has.
+func namesOf(ad *classad.Ad) (glite, dirac int, judges bool) {
+	for _, a := range ad.Attrs() {
+		def := findAttr(a.Name)
+		switch {
+		case def == nil:
+		case def.mode&gliteOnly != 0:
+			glite++
+			judges = judges || def.typ == tExpr
+		case def.mode&diracOnly != 0:
+			dirac++
+		}
+	}
+	return glite, dirac, judges
 }
 
 func hasAttr(ad *classad.Ad, name string) bool {
