@@ -26,7 +26,7 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) {
 		subject = stranger(r)
 	}
 	out := http.NewResponseController(w)
-	ctx, cancel := context.WithCancel(r.Context())
+	ctx, cancel := a.while(r.Context(), p)
 	closed := a.streams.open(subject, func() { cancel(); out.SetWriteDeadline(time.Now()) })
 	if closed == nil {
 		cancel()
@@ -46,6 +46,14 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) {
 		return err
 	}
 	stream(ctx, p, list, write)
+}
+
+// while is for as long as what somebody has shown is good.
+func (a *API) while(ctx context.Context, p Person) (context.Context, context.CancelFunc) {
+	if p.Expires.IsZero() {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, p.Expires.Sub(a.S.now()))
 }
 
 // stream writes what is published until the reader goes, or does not read.

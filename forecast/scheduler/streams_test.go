@@ -2,7 +2,9 @@ package scheduler
 
 import (
 	"bufio"
+	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -40,6 +42,34 @@ func TestReadersWhoDoNotRead(t *testing.T) {
 		synctest.Wait()
 		if a.S.hub.listened() {
 			t.Errorf("one who does not read holds his stream")
+		}
+	})
+}
+
+// Who hears events hears them for as long as what he has shown is good: whose session or token is over has to come again.
+func TestEventsEndWithTheCredential(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &API{S: &Scheduler{hub: newHub(), now: time.Now}, streams: streams{now: time.Now}}
+		who := Person{Subject: "alice", Admin: true, Expires: time.Now().Add(time.Hour)}
+		there, here := net.Pipe()
+		l := &oneConn{conns: make(chan net.Conn, 1)}
+		l.conns <- there
+		srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			a.events(w, r.WithContext(context.WithValue(r.Context(), personKey{}, who)))
+		})}
+		go srv.Serve(l)
+		defer srv.Close()
+		fmt.Fprint(here, "GET /v1/events HTTP/1.1\r\nHost: here\r\n\r\n")
+		go io.Copy(io.Discard, here)
+		for _, at := range []struct {
+			after time.Duration
+			heard bool
+		}{{59 * time.Minute, true}, {2 * time.Minute, false}} {
+			time.Sleep(at.after)
+			synctest.Wait()
+			if a.S.hub.listened() != at.heard {
+				t.Errorf("%v before the end of what he has shown he hears events: %v", time.Until(who.Expires), !at.heard)
+			}
 		}
 	})
 }
