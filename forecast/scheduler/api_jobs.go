@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -241,31 +240,34 @@ type outcomesOut struct {
 type orders struct{ *API }
 
 func (a orders) cancel(ctx context.Context, in *idsIn) (*outcomesOut, error) {
-	return a.each(ctx, in, a.S.Cancel)
+	return a.each(ctx, in, func(p Person, ids []string) (map[string]bool, error) {
+		return a.S.orderEach(ctx, p, kindCancel, ids, func(id string) any { return id })
+	})
 }
 
 func (a orders) hold(ctx context.Context, in *idsIn) (*outcomesOut, error) {
-	return a.each(ctx, in, func(ctx context.Context, p Person, id string) error { return setHold(ctx, a.S, p, id, true) })
+	return a.each(ctx, in, func(p Person, ids []string) (map[string]bool, error) { return setHold(ctx, a.S, p, ids, true) })
 }
 
 func (a orders) release(ctx context.Context, in *idsIn) (*outcomesOut, error) {
-	return a.each(ctx, in, func(ctx context.Context, p Person, id string) error { return setHold(ctx, a.S, p, id, false) })
+	return a.each(ctx, in, func(p Person, ids []string) (map[string]bool, error) { return setHold(ctx, a.S, p, ids, false) })
 }
 
-// each has it done to each of them.
-func (a orders) each(ctx context.Context, in *idsIn, do func(context.Context, Person, string) error) (*outcomesOut, error) {
+// each has it done to all of them, and tells of those that are not the user's.
+func (a orders) each(ctx context.Context, in *idsIn, do func(Person, []string) (map[string]bool, error)) (*outcomesOut, error) {
 	p, err := person(ctx)
 	if err != nil {
 		return nil, err
 	}
+	there, err := do(p, in.Body.IDs)
+	if err != nil {
+		return nil, a.problem(err)
+	}
 	out := &outcomesOut{}
 	for _, id := range in.Body.IDs {
 		o := Outcome{ID: id}
-		err := do(ctx, p, id)
-		if errors.Is(err, ErrNoJob) {
-			o.Error = err.Error()
-		} else if err != nil {
-			return nil, a.problem(err)
+		if !there[id] {
+			o.Error = ErrNoJob.Error()
 		}
 		out.Body.Jobs = append(out.Body.Jobs, o)
 	}

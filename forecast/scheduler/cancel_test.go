@@ -1,6 +1,9 @@
 package scheduler
 
 import (
+	"database/sql"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -118,6 +121,55 @@ func TestCancelledByAnAdministrator(t *testing.T) {
 		said := f.asked(t.Context(), "alice", "GET", "/v1/jobs/"+id+"/log", nil).Body.String()
 		if !strings.Contains(said, `"event":"cancelled"`) || strings.Contains(said, "owner") || strings.Contains(said, "an administrator, root, wants it") != admin {
 			t.Errorf("by %s: %s", who, said)
+		}
+	}
+}
+
+// Many jobs are cancelled together: a transaction for each had a user of 10,000 jobs wait for longer than a request lasts. Each id is
+// answered, also those that are not there, another's, or named twice.
+func TestManyAreCancelledTogether(t *testing.T) {
+	f := newFront(t, nil)
+	var ids []string
+	for i := range 250 {
+		ids = append(ids, f.submit("alice", fmt.Sprint("k", i), `[ Executable = "/bin/true"; ]`).ID)
+	}
+	l, err := f.store.Campaign(t.Context(), "front")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Resign()
+	cycle := func() {
+		if _, err := f.s.Cycle(t.Context(), l.Epoch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cycle()
+	others := f.submit("bob", "k", `[ Executable = "/bin/true"; ]`).ID
+	cycle()
+	before, commits := f.store.commit, 0
+	f.store.commit = func(tx *sql.Tx) error { commits++; return before(tx) }
+	asked := append(slices.Clone(ids), others, "s0", ids[0])
+	var out struct{ Jobs []Outcome }
+	if code := f.ask(f.client(nil), "alice", "POST", "/v1/jobs/cancel", map[string]any{"ids": asked}, &out); code != 200 || len(out.Jobs) != len(asked) {
+		t.Fatalf("%d, %d answers", code, len(out.Jobs))
+	}
+	f.store.commit = before
+	if commits > 6 {
+		t.Errorf("%d transactions", commits)
+	}
+	for i, o := range out.Jobs {
+		if o.ID != asked[i] || (o.Error != "") != (o.ID == others || o.ID == "s0") {
+			t.Errorf("%d: %+v", i, o)
+		}
+	}
+	cycle()
+	list, err := f.s.Jobs(t.Context(), Person{Admin: true}, append(slices.Clone(ids), others))
+	if err != nil || len(list) != 251 {
+		t.Fatalf("%d jobs, %v", len(list), err)
+	}
+	for _, j := range list {
+		if want := j.Owner == "alice"; (j.State == Cancelled) != want {
+			t.Errorf("%s's job is %s", j.Owner, j.State)
 		}
 	}
 }

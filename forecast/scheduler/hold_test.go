@@ -6,6 +6,15 @@ import (
 	"gridbroker/plugins"
 )
 
+// holdOne holds a job of somebody's, or releases it.
+func holdOne(w *world, owner, id string, hold bool) error {
+	there, err := setHold(w.t.Context(), w.s, Person{Subject: owner}, []string{id}, hold)
+	if err == nil && !there[id] {
+		err = ErrNoJob
+	}
+	return err
+}
+
 // steer has a job held or released by its owner.
 func (w *world) steer(id string, hold bool) {
 	w.t.Helper()
@@ -13,7 +22,7 @@ func (w *world) steer(id string, hold bool) {
 		w.onHold[id] = true
 	}
 	owner := w.job(id).Owner
-	w.survives(func() error { return setHold(w.t.Context(), w.s, Person{Subject: owner}, id, hold) })
+	w.survives(func() error { return holdOne(w, owner, id, hold) })
 }
 
 // steered is how a job is that was held or released so many steps ago.
@@ -69,7 +78,7 @@ func (w *world) ran(id string, sent int) {
 func TestHeldWhileWaiting(t *testing.T) {
 	w := newWorld(t, sqliteDSN(t), 3, 0, 6)
 	id := w.submit("alice", "k", 600)
-	if err := setHold(t.Context(), w.s, Person{Subject: "bob"}, id, true); err != ErrNoJob {
+	if err := holdOne(w, "bob", id, true); err != ErrNoJob {
 		t.Errorf("bob holds it: %v", err)
 	}
 	j := w.steered(id, true, 20)
@@ -88,7 +97,7 @@ func TestHeldWhileWaiting(t *testing.T) {
 // One that is booked and not sent gives back its slot and its fee in the cycle that takes its owner's word.
 func TestHeldWhileBooked(t *testing.T) {
 	w, id := booked(t)
-	if err := setHold(t.Context(), w.s, Person{Subject: "alice"}, id, true); err != nil {
+	if err := holdOne(w, "alice", id, true); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.s.Cycle(t.Context(), w.epoch); err != nil {

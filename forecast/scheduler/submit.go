@@ -192,42 +192,67 @@ func (s *Scheduler) List(ctx context.Context, who Person, all, open bool, before
 }
 
 // order leaves a message about a job that is the user's.
-func (s *Scheduler) order(ctx context.Context, who Person, k kind, id, key string, body any) error {
-	list, err := s.Jobs(ctx, who, []string{id})
-	if err != nil {
-		return err
+func (s *Scheduler) order(ctx context.Context, who Person, k kind, id string, body any) error {
+	there, err := s.orderEach(ctx, who, k, []string{id}, func(string) any { return body })
+	if err == nil && !there[id] {
+		err = ErrNoJob
 	}
-	if len(list) == 0 {
-		return ErrNoJob
-	}
-	if key == "" {
-		key = newID(s.now(), s.conf.Chance)
-	}
-	err = s.store.tx(ctx, func(h handle) error {
-		if err := h.mail.post(ctx, k, string(k)+"/"+id+"/"+key, body); err != nil {
-			return err
+	return err
+}
+
+// ordersAtOnce is of how many jobs the orders are given in one transaction.
+const ordersAtOnce = 100
+
+// orderEach leaves a message about each of some jobs that are the user's, and tells which are.
+func (s *Scheduler) orderEach(ctx context.Context, who Person, k kind, ids []string, body func(id string) any) (there map[string]bool, err error) {
+	defer s.poke()
+	there = make(map[string]bool, len(ids))
+	for some := range slices.Chunk(ids, ordersAtOnce) {
+		list, err := s.Jobs(ctx, who, some)
+		if err != nil {
+			return nil, err
 		}
-		if list[0].Owner != who.Subject && k == kindCancel { // the message does not tell
-			note := Entry{At: s.now().UnixMilli(), Job: id, Who: who.Subject, Event: "cancel", Said: "an administrator, " + who.Subject + ", wants it"}
-			if err := h.log.write(ctx, 0, []Entry{note}); err != nil {
+		if err := s.orderTogether(ctx, who, k, list, body); err != nil {
+			return nil, err
+		}
+		for _, j := range list {
+			there[j.ID] = true
+		}
+	}
+	return there, nil
+}
+
+// orderTogether does it in one transaction.
+func (s *Scheduler) orderTogether(ctx context.Context, who Person, k kind, list []*Job, body func(id string) any) error {
+	if len(list) == 0 {
+		return nil
+	}
+	return s.store.tx(ctx, func(h handle) error {
+		var notes []Entry
+		for _, j := range list {
+			if err := h.mail.post(ctx, k, string(k)+"/"+j.ID+"/"+newID(s.now(), s.conf.Chance), body(j.ID)); err != nil {
 				return err
 			}
+			if j.Owner != who.Subject && k == kindCancel { // the message does not tell
+				notes = append(notes, Entry{At: s.now().UnixMilli(), Job: j.ID, Who: who.Subject, Event: "cancel", Said: "an administrator, " + who.Subject + ", wants it"})
+			}
+		}
+		if err := h.log.write(ctx, 0, notes); err != nil {
+			return err
 		}
 		h.wake()
 		return nil
 	})
-	s.poke()
-	return err
 }
 
 // Cancel asks for a job to be ended.
 func (s *Scheduler) Cancel(ctx context.Context, who Person, id string) error {
-	return s.order(ctx, who, kindCancel, id, "", id)
+	return s.order(ctx, who, kindCancel, id, id)
 }
 
 // Forget removes a job that has ended and all that is kept of it.
 func (s *Scheduler) Forget(ctx context.Context, who Person, id string) error {
-	return s.order(ctx, who, kindForget, id, "", id)
+	return s.order(ctx, who, kindForget, id, id)
 }
 
 // Refresh gives a waiting job another description or priority.
@@ -253,5 +278,5 @@ func (s *Scheduler) Refresh(ctx context.Context, who Person, id, text string, pr
 			return err
 		}
 	}
-	return s.order(ctx, who, kindRefresh, id, "", refreshed{Job: id, Who: who.Subject, JDL: text, Priority: priority})
+	return s.order(ctx, who, kindRefresh, id, refreshed{Job: id, Who: who.Subject, JDL: text, Priority: priority})
 }
