@@ -241,7 +241,7 @@ type orders struct{ *API }
 
 func (a orders) cancel(ctx context.Context, in *idsIn) (*outcomesOut, error) {
 	return a.each(ctx, in, func(p Person, ids []string) (map[string]bool, error) {
-		return a.S.orderEach(ctx, p, kindCancel, ids, func(id string) any { return id })
+		return orderEach(ctx, a.S, p, kindCancel, ids, func(id string) any { return id })
 	})
 }
 

@@ -8,7 +8,7 @@ const heldByOwner = "its owner holds it"
 // setHold keeps a user's jobs from being planned, or lets them be planned again, and tells which are his. One that is booked, or
 // waits at a site, is taken back; what has begun runs on.
 func setHold(ctx context.Context, s *Scheduler, who Person, ids []string, hold bool) (map[string]bool, error) {
-	return s.orderEach(ctx, who, kindRefresh, ids, func(id string) any { return refreshed{Job: id, Who: who.Subject, Hold: &hold} })
+	return orderEach(ctx, s, who, kindRefresh, ids, func(id string) any { return refreshed{Job: id, Who: who.Subject, Hold: &hold} })
 }
 
 // hold holds a job, or releases it. What has begun or ended stays as it is.

@@ -193,7 +193,7 @@ func (s *Scheduler) List(ctx context.Context, who Person, all, open bool, before
 
 // order leaves a message about a job that is the user's.
 func (s *Scheduler) order(ctx context.Context, who Person, k kind, id string, body any) error {
-	there, err := s.orderEach(ctx, who, k, []string{id}, func(string) any { return body })
+	there, err := orderEach(ctx, s, who, k, []string{id}, func(string) any { return body })
 	if err == nil && !there[id] {
 		err = ErrNoJob
 	}
@@ -204,7 +204,7 @@ func (s *Scheduler) order(ctx context.Context, who Person, k kind, id string, bo
 const ordersAtOnce = 100
 
 // orderEach leaves a message about each of some jobs that are the user's, and tells which are.
-func (s *Scheduler) orderEach(ctx context.Context, who Person, k kind, ids []string, body func(id string) any) (there map[string]bool, err error) {
+func orderEach(ctx context.Context, s *Scheduler, who Person, k kind, ids []string, body func(id string) any) (there map[string]bool, err error) {
 	defer s.poke()
 	there = make(map[string]bool, len(ids))
 	for some := range slices.Chunk(ids, ordersAtOnce) {
@@ -212,7 +212,7 @@ func (s *Scheduler) orderEach(ctx context.Context, who Person, k kind, ids []str
 		if err != nil {
 			return nil, err
 		}
-		if err := s.orderTogether(ctx, who, k, list, body); err != nil {
+		if err := orderTogether(ctx, s, who, k, list, body); err != nil {
 			return nil, err
 		}
 		for _, j := range list {
@@ -223,7 +223,7 @@ func (s *Scheduler) orderEach(ctx context.Context, who Person, k kind, ids []str
 }
 
 // orderTogether does it in one transaction.
-func (s *Scheduler) orderTogether(ctx context.Context, who Person, k kind, list []*Job, body func(id string) any) error {
+func orderTogether(ctx context.Context, s *Scheduler, who Person, k kind, list []*Job, body func(id string) any) error {
 	if len(list) == 0 {
 		return nil
 	}
