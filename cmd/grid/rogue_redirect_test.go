@@ -12,7 +12,9 @@ import (
 // whatever is asked.
 func TestNobodyIsSentOn(t *testing.T) {
 	t.Parallel()
-	sent := func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect) }
+	sent := func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
+	}
 	ask := func(v *victim, commands ...[]string) {
 		for _, args := range commands {
 			if h := v.grid(0, args...); h.code == 0 && args[0] != "status" { // which tells what was known
