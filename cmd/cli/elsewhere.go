@@ -105,6 +105,7 @@ func habits(verb string) []habit {
 		{[]string{"run"}, []string{"i", "input"}, "--stdin FILE"},
 		{[]string{"run"}, []string{"o", "output"}, "what the command prints comes here: send it to a file by > FILE; other files are brought by --out FILE"},
 		{[]string{"list", "status"}, []string{"u", "user"}, "all jobs are your own"},
+		{[]string{"list", "status"}, []string{"w", "wait", "follow"}, "grid watch"},
 		{[]string{"proxy"}, []string{"c", "constraint", "hours", "vomslife"}, "--valid TIME is how long it lives, --voms-valid TIME its attributes"},
 		{[]string{"proxy"}, []string{"S", "vomses", "m"}, "--voms VO"},
 		{[]string{"proxy"}, []string{"I", "info", "i", "infoitem", "all", "timeleft"}, "grid auth status"},

@@ -64,6 +64,7 @@ func TestHabitsFromElsewhere(t *testing.T) {
 		"output -k --all":            "unknown flag: -k; leave it out: what a job left stays",
 		"status -s Finished":         "unknown flag: -s; --state STATE",
 		"clean -F --all":             "unknown flag: -F; --yes",
+		"status -wait":               "unknown flag: -wait; grid watch",
 		"list -l":                    "unknown flag: -l; -o wide; grid show ID tells all of a job",
 		"status --long":              "unknown flag: --long; -o wide",
 		"list --colums id":           "unknown flag: --colums; did you mean --columns?",
