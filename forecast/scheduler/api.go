@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -40,6 +41,23 @@ type API struct {
 	unwell  troubles // of the database, as requests found them
 }
 
+// withoutValues takes long values out of what is said of a wrong request: who asked has them.
+func withoutValues(_ huma.Context, _ string, v any) (any, error) {
+	e, is := v.(*huma.ErrorModel)
+	if !is {
+		return v, nil
+	}
+	for _, of := range e.Errors {
+		if text, err := json.Marshal(of.Value); err != nil || len(text) > longValue {
+			of.Value = nil
+		}
+	}
+	return v, nil
+}
+
+// longValue is how much of a wrong value is said back, in bytes.
+const longValue = 200
+
 type personKey struct{} // of who asks: a Person, or why he is none: an error
 
 // person is who asks; strangers get to public paths only.
@@ -66,6 +84,7 @@ func (a *API) Handler() http.Handler {
 	mux := http.NewServeMux()
 	c := huma.DefaultConfig("grid scheduler", "1")
 	c.DocsPath = ""
+	c.Transformers = append(c.Transformers, withoutValues)
 	c.Info.Description = "The central forecast scheduler: jobs wait in a global queue and go to a site shortly before the slot they were given."
 	api := humago.New(mux, c)
 	a.register(api)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -197,3 +198,16 @@ func TestFullDiskIsToldAsSuch(t *testing.T) {
 type writerFunc func(p []byte) (int, error)
 
 func (w writerFunc) Write(p []byte) (int, error) { return w(p) }
+
+// What is wrong with a request is said with its place, and a long value is not said back.
+func TestLongValuesAreNotSaidBack(t *testing.T) {
+	f := newFront(t, nil)
+	for value, whole := range map[string]bool{strings.Repeat("x", 1_000_001): false, "": true} {
+		body := fmt.Sprintf(`{"jobs": [{"key": "k", "jdl": %q, "priority": -3}]}`, value)
+		w := f.asked(t.Context(), "alice", "POST", "/v1/jobs", []byte(body))
+		if text := w.Body.String(); w.Code != http.StatusUnprocessableEntity || !strings.Contains(text, `"body.jobs[0].priority","value":-3`) ||
+			len(text) > 2000 || !whole && !strings.Contains(text, "body.jobs[0].jdl") {
+			t.Errorf("%d bytes: %d %.600s", len(value), w.Code, text)
+		}
+	}
+}

@@ -239,3 +239,16 @@ func TestOneIDForSeveralJobs(t *testing.T) {
 		}
 	}
 }
+
+// Of a request that the scheduler does not take its user hears what is wrong where, and not that something is.
+func TestWhatIsWrongIsTold(t *testing.T) {
+	t.Parallel()
+	back, url := against(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusUnprocessableEntity)
+		io.WriteString(w, `{"title": "Unprocessable Entity", "detail": "validation failed", "errors": [{"message": "expected length <= 1000000", "location": "body.jobs[0].jdl"}]}`)
+	})
+	r := back.Submit(t.Context(), requests(url, "1"), nil)[0]
+	if r.Err == nil || !strings.Contains(r.Err.Error(), "validation failed: body.jobs[0].jdl expected length <= 1000000 (422)") {
+		t.Error(r.Err)
+	}
+}

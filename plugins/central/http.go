@@ -251,17 +251,7 @@ func (c *client) verdict(op string, resp *http.Response, text []byte) error {
 		return nil
 	}
 	text = c.redact(text)
-	var problem struct {
-		Title  string `json:"title"`
-		Detail string `json:"detail"`
-	}
-	said := strings.TrimSpace(string(text[:min(len(text), 300)]))
-	if json.Unmarshal(text, &problem) == nil && problem.Detail+problem.Title != "" {
-		said = problem.Title
-		if problem.Detail != "" {
-			said = problem.Detail
-		}
-	}
+	said := complaint(text)
 	e := &plugins.Error{Kind: plugins.Refused, Op: op, Endpoint: c.endpoint, Said: fmt.Sprintf("%s (%d)", said, resp.StatusCode)}
 	switch resp.StatusCode {
 	case http.StatusNotFound, http.StatusGone:
@@ -289,6 +279,26 @@ func (c *client) verdict(op string, resp *http.Response, text []byte) error {
 		}
 	}
 	return e
+}
+
+// complaint is what a scheduler says of a request that it does not take (RFC 9457), with the first of what is wrong in it.
+func complaint(text []byte) string {
+	var problem struct {
+		Title  string `json:"title"`
+		Detail string `json:"detail"`
+		Errors []struct {
+			Message  string `json:"message"`
+			Location string `json:"location"`
+		} `json:"errors"`
+	}
+	if json.Unmarshal(text, &problem) != nil || problem.Detail+problem.Title == "" {
+		return strings.TrimSpace(string(text[:min(len(text), 300)]))
+	}
+	said := cmp.Or(problem.Detail, problem.Title)
+	if len(problem.Errors) > 0 {
+		said += fmt.Sprintf(": %.300s", strings.TrimSpace(problem.Errors[0].Location+" "+problem.Errors[0].Message))
+	}
+	return said
 }
 
 // patience is for how long a scheduler may say that it has too much to do, or that its
