@@ -24,7 +24,7 @@ func TestOdds24(t *testing.T) {
 		"19":   "1 procs 1 nodes 2 gpus [gpu:b] begins 424",                      //
 		"20":   "1 procs 1 nodes 3 gpus",                                         // --gpus=3
 		"21":   "12 procs 3 nodes [a|b] begins 604 starts 604",                   // [a*2&b*1]
-		"22":   "4 procs 1 nodes begins 176",                                     // --exclusive=user
+		"22":   "4 procs 1 nodes starts 179",                                     // --exclusive=user, where all jobs are of one
 		"23":   "4 procs 1 nodes begins 724 starts 724",                          // of a partition with OverSubscribe=FORCE:2
 		"24":   "4 procs 1 nodes",                                                // YES:3
 		"26":   "4 procs 2 nodes",                                                // MinNodes=2

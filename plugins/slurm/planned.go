@@ -28,19 +28,20 @@ func (c *cluster) asPlanned(now time.Time, jobs []batch.Job, said map[string]*en
 	for _, p := range c.parts {
 		parted[p["PartitionName"]] = atoi(p["MaxCPUsPerNode"]) > 0
 	}
-	ways, shares := c.ways(), c.shares(jobs, said)
+	ways, shares, alone := c.ways(), c.shares(jobs, said), c.company(jobs)
 	for i := range jobs {
 		j, e := &jobs[i], said[jobs[i].ID]
 		if e == nil || !e.waits() {
 			continue
 		}
 		beside := len(j.Within) == 0 && len(list(e.requested)) > 0 // it has the nodes that it names, and others
-		odd := beside || strings.Contains(e.features, "*") || j.Nodes != 1 && c.alike(j, e) || shares.differ(j, e) || e.sharing == "USER" || e.sharing == "TOPO" || parted[j.Queue] || ways.differ(j) ||
+		kept := e.sharing == "TOPO" || e.sharing == "USER" && !alone.of(j)
+		odd := beside || strings.Contains(e.features, "*") || j.Nodes != 1 && c.alike(j, e) || shares.differ(j, e) || kept || parted[j.Queue] || ways.differ(j) ||
 			j.GPUs > 0 && mixed.has(j)
 		if at := e.plan(); odd && at.After(now) {
 			j.Eligible = j.Begin.IsZero() && len(j.After) == 0
 			j.Begin = later(j.Begin, at)
-		} else if (e.sharing == "USER" || e.sharing == "TOPO") && at.IsZero() {
+		} else if kept && at.IsZero() {
 			j.Exclusive = true // others may have what is free of a node
 		}
 	}

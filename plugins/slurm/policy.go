@@ -18,7 +18,7 @@ func (q *Queue) Rules(ctx context.Context) (plugins.Rules, error) {
 	r, c, err := readRules(ctx, q.site.Command)
 	if err == nil {
 		q.hidden.set(r.Hidden)
-		q.set.Store(&set{c.wholeCores(), c.usualMemory(), r.Policy.Slurm.Multifactor.Partition, c.keepsAccounts(), capsOf(ctx, q.site.Command, c)})
+		q.set.Store(&set{c.wholeCores(), c.usualMemory(), r.Policy.Slurm.Multifactor.Partition, c.keepsAccounts(), capsOf(ctx, q.site.Command, c), r.Hidden})
 		q.bar(ctx)
 	}
 	return r, err

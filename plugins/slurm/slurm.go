@@ -130,6 +130,7 @@ type set struct {
 	partition float64 // how much the factor of its partition weighs in a job's priority
 	accounts  bool    // jobs start only in partitions that let their accounts in
 	caps      *caps   // nil: none are kept to, or none are told
+	hides     bool    // jobs of others are not shown
 }
 
 // QueueReader opens a URL as a reader of the cluster's nodes and jobs.
