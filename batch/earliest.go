@@ -80,7 +80,7 @@ func (f *Forecast) enter(j Job) (into *cluster, id int32, leave func(), why Refu
 		jobs, at = jobs[:len(jobs):len(jobs)], at[:len(at):len(at)]
 	}
 	leave = func() { c.Machine, c.state.Jobs, c.at = machine, jobs, at }
-	if c.state.limited(&j) || j.ArrayLimit > 0 || len(j.After) > 0 || c.shapes(&j) {
+	if c.state.limited(&j) || len(j.After) > 0 || c.shapes(&j) {
 		fresh, err := with(c, j)
 		if err != nil {
 			return nil, 0, leave, refuse(NoRoom, "%v", err).of(j.ID)

@@ -45,10 +45,10 @@ func (c *cluster) shapes(j *Job) bool {
 	return !byNode && (j.placed() || s.shared())
 }
 
-// limited tells whether the queue of a job lets only so many run.
+// limited tells whether the queue or the array of a job lets only so many run.
 func (s *State) limited(j *Job) bool {
 	q, _ := s.queue(j.Queue)
-	return q.MaxRunning > 0
+	return q.MaxRunning > 0 || j.ArrayLimit > 0
 }
 
 // start takes in that a waiting job was started at a time; placed may be empty.

@@ -2,6 +2,7 @@ package batch
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 )
@@ -100,4 +101,29 @@ func TestPlay(t *testing.T) {
 	down.Now = at(50)
 	down.Nodes[1].Up = false
 	sync("a node that is down", false, down)
+}
+
+// TestArrayTaskAhead: a job that comes ahead of one of its array, of which one runs at once, is let in before it, by a Live as by
+// a fresh forecast.
+func TestArrayTaskAhead(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0).UTC()
+	task := Job{Array: "a", ArrayLimit: 1, Procs: 1, Requested: time.Hour, Submitted: now}
+	runs, first, then := Job{ID: "r", Procs: 1, Requested: time.Hour, Submitted: now, Started: now}, task, task
+	first.ID, then.ID, then.Priority, then.Submitted = "1", "2", 1, now.Add(time.Minute)
+	s := State{Now: now, Nodes: []Node{{Name: "n", CPUs: 1, Up: true}}, Jobs: []Job{runs, first}}
+	for _, policy := range []string{"fcfs", "easy", "slurm"} {
+		f := Forecaster{Policy: Policy{Name: policy}}
+		live, err := f.Live(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		later := s
+		later.Now, later.Jobs = then.Submitted, append(slices.Clone(s.Jobs), then)
+		if _, err := live.Sync(later); err != nil {
+			t.Fatal(err)
+		}
+		if starts := live.Starts(0); len(starts) != 2 || starts[0].ID != "2" || starts[1].ID != "1" {
+			t.Errorf("%s: %+v", policy, starts)
+		}
+	}
 }
