@@ -303,10 +303,10 @@ func (w *work) book(j *Job, p *Place) {
 	w.report.Booked++
 	from := time.Unix(p.From, 0).UTC().Format(time.RFC3339)
 	if p.Turn {
-		w.say(j, p.Cluster, "booked", "in the queue of %s, its turn expected at %s%s, fee %.3f", p.Cluster, from, p.between(), float64(j.Charged)/1000)
+		w.say(j, p.Cluster, "booked", "in the queue, its turn expected at %s%s, fee %.3f", from, p.between(), float64(j.Charged)/1000)
 		return
 	}
-	w.say(j, p.Cluster, "booked", "%s from %s, chance %.0f %%, fee %.3f", p.Cluster, from, 100*p.Chance, float64(j.Charged)/1000)
+	w.say(j, p.Cluster, "booked", "from %s, chance %.0f %%, fee %.3f", from, 100*p.Chance, float64(j.Charged)/1000)
 }
 
 // due is when a job is sent that is to be at its site no sooner than for its slot.
