@@ -33,6 +33,21 @@ func (w *world) said(id, event string) (n int, last string) {
 	return n, last
 }
 
+// booked are the clusters at which the log of a job says that it was booked.
+func (w *world) booked(id string) (at []string) {
+	w.t.Helper()
+	list, err := w.store.Log(w.t.Context(), id, 0, 1000)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, e := range list {
+		if e.Event == "booked" {
+			at = append(at, e.Cluster)
+		}
+	}
+	return at
+}
+
 func (w *world) delegate(owner string, life time.Duration) {
 	w.t.Helper()
 	if err := w.store.KeepCredential(w.t.Context(), owner, []byte("a proxy"), w.now.Add(life), time.Time{}); err != nil {
