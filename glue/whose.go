@@ -3,14 +3,15 @@ package glue
 import "strings"
 
 // Elsewhere reports whether an endpoint is at a host that cannot be the resource's own: a computing element is named by its host, in
-// its identifier too, and whoever may publish could have jobs that are meant for one sent to another.
+// its identifier too, and whoever may publish could have jobs that are meant for one sent to another. A word without a dot is no host
+// on the network, but what somebody calls a cluster of his own.
 func (r *Resource) Elsewhere(e Endpoint) bool {
 	if beginsAt(e.URL, "https://", r.CE) && beginsAt(r.CEID, "", r.CE) { // most are
 		return false
 	}
 	host, _ := hostPort(e.URL)
 	for _, own := range [...]string{r.CE, hostIn(r.CEID)} {
-		if own != "" && !ofOneDomain(host, own) {
+		if strings.Contains(own, ".") && !ofOneDomain(host, own) {
 			return true
 		}
 	}

@@ -22,20 +22,20 @@ func TestTokenEndsWhileJobsWait(t *testing.T) {
 	s.configure("token_grace = \"0s\"\nissuers = [\""+iss.URL+"\"]\naudience = \"grid\"\n", "slurm1 slurm:")
 	s.serve(0)
 	s.serve(1)
-	give := func(life time.Duration) string {
-		token, err := iss.Token("carol", life, map[string]any{"aud": []string{"grid", s.url(0), s.url(1)}})
+	token := func(life time.Duration) string {
+		text, err := iss.Token("carol", life, map[string]any{"aud": []string{"grid", s.url(0), s.url(1)}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.write("user.token", token+"\n")
-		return token
+		return text
 	}
+	give := func(life time.Duration) { s.write("user.token", token(life)+"\n") }
 	began := time.Now()
 	s.must("--help")
 	life := 20*time.Second + 20*time.Since(began) // so that a busy machine can submit within it
-	token := give(life)
+	give(life)
 	ended := time.Now().Add(life)
-	lines := s.events(token)
+	lines := s.events(token(time.Hour)) // what the jobs' token is good for is not heard for longer
 	id := s.submit("held", "")
 	s.start("follow", "follow", "--pause", "2s")
 	db, err := sql.Open("pgx", s.dsn())

@@ -225,7 +225,7 @@ func (u *user) withBest(name, url string) string {
 		u.t.Fatalf("%d resources, %v", len(rs), err)
 	}
 	best := rs[0]
-	best.ID, best.Name, best.CE, best.Access = "best", "best", "best", nil
+	best.ID, best.Name, best.CE, best.CEID, best.Access = "best", "best", "best", "", nil
 	best.Endpoints = []glue.Endpoint{{ID: "best", URL: url, Interface: glue.InterfaceARCREST, Health: "ok"}}
 	best.FreeSlots, best.TotalSlots, best.Waiting = glue.Some[int64](9999), glue.Some[int64](9999), glue.Some[int64](0)
 	best.PreLRMSWaiting, best.Staging, best.Total = best.Waiting, best.Waiting, best.Waiting
