@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -58,13 +59,19 @@ type RefusedError struct{ Why string }
 func (e *RefusedError) Error() string { return e.Why }
 
 // Submit takes jobs into the queue. What was taken before under the same key is
-// answered with the same id. It returns when they are committed.
+// answered with the same id; of unlike jobs of one request that have one key the first is taken. It returns when they are committed.
 func (s *Scheduler) Submit(ctx context.Context, who Person, list []Submission) ([]Taken, error) {
 	now := s.now()
 	e := &entering{ctx: ctx, who: who, list: list, out: make([]Taken, len(list)), jobs: make([]*Job, len(list)), now: now, done: make(chan struct{})}
+	first := map[string]int{} // by key
 	for i := range list {
 		e.out[i].Key = list[i].Key
 		j, err := s.accept(who, &list[i], now)
+		if before, again := first[list[i].Key]; !again {
+			first[list[i].Key] = i
+		} else if err == nil && !reflect.DeepEqual(list[before], list[i]) {
+			err = &RefusedError{"its key is that of another job of the same request"}
+		}
 		if err != nil {
 			e.out[i].Error = err.Error()
 			continue
