@@ -713,8 +713,12 @@ func TestWhetherFilesAreBrought(t *testing.T) {
 		"should_transfer_files = ALWAYS\nwhen_to_transfer_output = ON_EXIT_OR_EVICT", "should_transfer_files = never",
 		"when_to_transfer_output = ON_EXIT_OR_EVICT", "should_transfer_files = IF_NEEDED\nwhen_to_transfer_output = ON_SUCCESS",
 	} {
-		if _, err := condor.Read("t.sub", []byte("executable = a\n"+lines+"\nqueue"), near(), func(*classad.Diagnostic) {}); err != nil {
+		told := ""
+		if _, err := condor.Read("t.sub", []byte("executable = a\n"+lines+"\nqueue"), near(), func(d *classad.Diagnostic) { told += d.Error() }); err != nil {
 			t.Errorf("%q: %v", lines, err)
+		}
+		if strings.Contains(lines, "EVICT") != strings.Contains(told, "not when it is evicted") {
+			t.Errorf("%q: told %q", lines, told)
 		}
 	}
 }

@@ -72,6 +72,9 @@ func transfer(r *reader) {
 	if when != "" && !brings || classad.EqualFold(when, "ON_EXIT_OR_EVICT") && classad.EqualFold(should, "IF_NEEDED") {
 		r.fail(at, "when_to_transfer_output = %s contradicts should_transfer_files = %s, and condor_submit takes no such job", when, should)
 	}
+	if classad.EqualFold(when, "ON_EXIT_OR_EVICT") {
+		r.tell(at, "when_to_transfer_output = %s: files come back when the job ends, and not when it is evicted", when)
+	}
 	if !brings {
 		r.tell(r.b.Pos, "should_transfer_files = %s: elsewhere the files of this machine are not there: name what the job needs in transfer_input_files", should)
 	}
