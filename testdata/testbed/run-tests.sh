@@ -192,7 +192,7 @@ programs=$!
 # What takes longest begins first. Where there are few processors, two packages
 # more than they are, and four tests of a package: those that wait for servers
 # leave them free.
-long=(./cmd/cli ./environment ./plugins/arcrest ./forecast/scheduler ./jobs ./plugins/htcondor ./plugins/slurm ./plugins/central ./forecast/managers/daemon)
+long=(./forecast/scheduler ./cmd/cli ./environment ./plugins/arcrest ./jobs ./plugins/htcondor ./plugins/slurm ./plugins/central ./forecast/managers/daemon)
 racing() {
 	phase "$log.race" "${race[@]}" -p $((processors < 4 ? processors + 2 : processors)) -parallel $((processors < 4 ? 4 : processors)) -timeout 40m "${long[@]}" "${others[@]}"
 }
