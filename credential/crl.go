@@ -3,6 +3,8 @@ package credential
 import (
 	"bytes"
 	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,8 +23,12 @@ const maxCRLs = 100
 // a chain verified by crypto/x509 (own certificate first, root last). Links
 // signed by the system's authorities are bound by none.
 func checkChain(t *Trust, chain []*x509.Certificate) error {
+	verified := len(chain)
 	chain, err := t.extend(chain)
 	if err != nil {
+		return err
+	}
+	if err := heldByThoseAbove(t, chain, verified); err != nil {
 		return err
 	}
 	for i := 0; i+1 < len(chain); i++ {
@@ -77,6 +83,34 @@ func (t *Trust) extend(chain []*x509.Certificate) ([]*x509.Certificate, error) {
 		chain = append(slices.Clip(chain), above)
 	}
 	return chain, nil
+}
+
+// oidNameConstraints is of the extension that says for which names an authority and all below it may
+// speak (RFC 5280 section 4.2.1.10).
+var oidNameConstraints = asn1.ObjectIdentifier{2, 5, 29, 30}
+
+// heldByThoseAbove holds a chain to what the authorities say, from the place on where crypto/x509 stopped, of those
+// below them: how many there may be, and for which names they may speak.
+func heldByThoseAbove(t *Trust, chain []*x509.Certificate, verified int) error {
+	for i := verified; i < len(chain); i++ {
+		above := chain[i]
+		if most := above.MaxPathLen; (most > 0 || above.MaxPathLenZero) && i-1 > most {
+			return problem("x509.invalid", subjectDN(chain[0]), "the certificate is not valid",
+				fmt.Sprintf("%d authorities below %s, which may have %d", i-1, subjectDN(above), most), "tell the certificate authority")
+		}
+		if !slices.ContainsFunc(above.Extensions, func(e pkix.Extension) bool { return e.Id.Equal(oidNameConstraints) }) {
+			continue
+		}
+		roots, between := x509.NewCertPool(), x509.NewCertPool()
+		roots.AddCert(above)
+		for _, c := range chain[1:i] {
+			between.AddCert(c)
+		}
+		if _, err := chain[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, CurrentTime: t.now(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}}); err != nil {
+			return explainVerify(t, chain[0], err)
+		}
+	}
+	return nil
 }
 
 // issuerOf finds the certificate that signed another in the directory; nil
