@@ -147,19 +147,21 @@ type crlFile struct {
 // that changed their key, share these files; lists of another name or key are
 // passed over. A list of its name that cannot be used is an error when there
 // is no other.
-func (a *authority) lists() ([]crlFile, error) {
+func (a *authority) lists() ([]crlFile, error) { return a.listsBy(readCRL) }
+
+func (a *authority) listsBy(read func(file string) (*crl, error)) ([]crlFile, error) {
 	for _, base := range a.bases {
-		if list, err := a.listsAt(base); len(list) > 0 || err != nil {
+		if list, err := a.listsAt(base, read); len(list) > 0 || err != nil {
 			return list, err
 		}
 	}
 	return nil, nil
 }
 
-func (a *authority) listsAt(base string) (list []crlFile, bad error) {
+func (a *authority) listsAt(base string, read func(file string) (*crl, error)) (list []crlFile, bad error) {
 	for n := range maxCRLs {
 		file := base + ".r" + strconv.Itoa(n)
-		c, err := readCRL(file)
+		c, err := read(file)
 		if errors.Is(err, fs.ErrNotExist) {
 			break
 		}
@@ -185,7 +187,7 @@ func (a *authority) listsAt(base string) (list []crlFile, bad error) {
 // without one is not asked for it; when all have expired none can be relied
 // upon and the certificate is refused, as OpenSSL and Globus do.
 func checkRevoked(t *Trust, a *authority, c *x509.Certificate) error {
-	lists, err := a.lists()
+	lists, err := t.kept.lists(a)
 	if err != nil || len(lists) == 0 {
 		return err
 	}
@@ -229,9 +231,12 @@ func (l crlFile) revoked(a *authority, c *x509.Certificate) error {
 // serial writes a serial number as the openssl command does.
 func serial(n *big.Int) string { return fmt.Sprintf("%02X", n) }
 
-// readCRL reads a list of at most 64 MiB.
+// maxCRL bounds a revocation list, in bytes.
+const maxCRL = 64 << 20
+
+// readCRL reads a list.
 func readCRL(file string) (*crl, error) {
-	data, err := durable.ReadFile(file, 64<<20)
+	data, err := durable.ReadFile(file, maxCRL)
 	if err != nil {
 		return nil, err
 	}

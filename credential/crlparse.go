@@ -26,6 +26,7 @@ type crl struct {
 	nextUpdate  time.Time // zero: none
 	algorithm   asn1.ObjectIdentifier
 	signature   []byte
+	by          string // whose signature was found to be good, by nameAndKey
 }
 
 var errCRL = errors.New("malformed revocation list")
@@ -107,8 +108,11 @@ func readTime(in *cryptobyte.String, to *time.Time) bool {
 	return in.ReadASN1GeneralizedTime(to)
 }
 
-// check verifies that the authority signed the list.
+// check verifies that the authority signed the list; once is enough.
 func (c *crl) check(ca *x509.Certificate) error {
+	if c.by == nameAndKey(ca) {
+		return nil
+	}
 	if !bytes.Equal(c.issuer, ca.RawSubject) {
 		return fmt.Errorf("the list is by %s", voms.DN(c.issuer))
 	}
@@ -116,7 +120,11 @@ func (c *crl) check(ca *x509.Certificate) error {
 	if !ok {
 		return fmt.Errorf("signed with an algorithm that is not accepted: %s", c.algorithm)
 	}
-	return ca.CheckSignature(algorithm, c.tbs, c.signature)
+	if err := ca.CheckSignature(algorithm, c.tbs, c.signature); err != nil {
+		return err
+	}
+	c.by = nameAndKey(ca)
+	return nil
 }
 
 // find looks a serial number up.

@@ -24,6 +24,7 @@ type Trust struct {
 	system func() *x509.CertPool // reads the system's; nil: not trusted
 	now    func() time.Time
 	open   bool // an authority below one of these need not be among them
+	kept   keptLists
 }
 
 // authority is a CA of the directory.

@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -22,12 +23,17 @@ func ReadFile(path string, limit int64) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is no regular file", path)
 	}
-	text, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err == nil && int64(len(text)) > limit {
-		err = fmt.Errorf("%s has more than %d bytes", path, limit)
+	tooLong := fmt.Errorf("%s has more than %d bytes", path, limit)
+	if info.Size() > limit {
+		return nil, tooLong
 	}
-	if err != nil {
+	var text bytes.Buffer
+	text.Grow(int(info.Size()) + bytes.MinRead) // so that it is not copied again and again
+	if _, err := text.ReadFrom(io.LimitReader(f, limit+1)); err != nil {
 		return nil, err
 	}
-	return text, nil
+	if int64(text.Len()) > limit {
+		return nil, tooLong
+	}
+	return text.Bytes(), nil
 }
