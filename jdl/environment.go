@@ -175,6 +175,9 @@ func (j *Job) EnvironmentClause(wish string) (attribute string, e classad.Expr) 
 		}
 	}
 	names := []string{"RunTimeEnvironment", "Tags", "Tag"}
+	if types, _ := GPUTypes([]string{wish}); len(types) > 0 {
+		names = append([]string{"GPUModel"}, names...)
+	}
 	if classad.EqualFold(wish, UserImageTag) {
 		names = append([]string{"ContainerImage"}, names...)
 	}

@@ -109,7 +109,7 @@ var attrTable = []attrDef{
 	{"HostNumber", tInt, inGLite | gliteOnly, 1},
 	{"WholeNodes", tBool, inGLite | inOurs, noMin},
 	{"GPUNumber", tInt, inGLite | inOurs, 0},
-	{"GPUModel", tString, inGLite | gliteOnly | isIgnored, noMin},
+	{"GPUModel", tString, inGLite | inOurs, noMin},
 	{"ShortDeadlineJob", tBool, inGLite | gliteOnly, noMin},
 	{"EnableWmsFeedback", tBool, inGLite | gliteOnly | isIgnored, noMin},
 	{"node_type", tString, inGLite | gliteOnly | isIgnored, noMin},

@@ -26,6 +26,7 @@ func demand(r *jobReader) {
 		d.Queue = r.str("QueueName")
 	}
 	d.GPUs = r.integer("GPUNumber", 0)
+	gpuModel(r)
 	d.WholeNodes = r.boolean("WholeNodes")
 	slots(r)
 	diracTags(r)

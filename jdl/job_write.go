@@ -84,7 +84,7 @@ func LossError(losses []*classad.Diagnostic) error {
 var brokerOnly = []string{
 	"JobGroup", "Requirements", "Rank", "FuzzyRank", "FuzzyFactor", "fuzzy_factor", "SubmitTo", "BatchSystem", "ShortDeadlineJob", "ExpiryTime", "RetryCount",
 	"ShallowRetryCount", "RetryOnExit", "AbortDAGOn", "AutoOutput", "PerusalFileEnable", "PerusalTimeInterval", "InputData", "DataRequirements",
-	"OutputSE", "MyProxyServer", "VirtualOrganisation", "SignificantAttributes", "UserTags", "AllowZippedISB", "GPUModel", "Priority", "OutputSandboxDestFileName",
+	"OutputSE", "MyProxyServer", "VirtualOrganisation", "SignificantAttributes", "UserTags", "AllowZippedISB", "Priority", "OutputSandboxDestFileName",
 }
 
 // carried are the attributes that become part of a description in another
@@ -93,7 +93,7 @@ var carried = []string{
 	"Type", "JobType", "JobName", "Executable", "Arguments", "StdInput", "StdOutput", "StdError", "Environment", "ExecutionEnvironment", "HLRLocation",
 	"InputSandbox", "InputSandboxBaseURI", "InputSandboxDestFileName", "ExecutableFiles", "OutputSandbox", "OutputSandboxDestURI",
 	"OutputSandboxBaseDestURI", "OutputData", "Prologue", "PrologueArguments", "Epilogue", "EpilogueArguments",
-	"CPUNumber", "NodeNumber", "SMPGranularity", "HostNumber", "WholeNodes", "GPUNumber", "WallTime", "CPUTime", "Memory", "VirtualMemory", "Disk",
+	"CPUNumber", "NodeNumber", "SMPGranularity", "HostNumber", "WholeNodes", "GPUNumber", "GPUModel", "WallTime", "CPUTime", "Memory", "VirtualMemory", "Disk",
 	"RunTimeEnvironment", "ContainerImage", "Queue", "QueueName", "NumberOfProcessors", "MinNumberOfProcessors", "MaxNumberOfProcessors", "Tags", "Tag",
 	"Parameters", "ParameterStart", "ParameterStep", "ParameterFactor", "ParameterValue", "Nodes", "NodeName", "File", "Description",
 	"Dependencies", "DependsOn", "DefaultNodeRetryCount", "DefaultNodeShallowRetryCount", "FinalNode", "AfterAny", "SkipAlong", "AbortedBy", "NodeInputs", "PreScript", "PostScript", "NoJob",

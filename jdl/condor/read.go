@@ -409,6 +409,9 @@ func (r *reader) others() {
 		if c.name == oldImage && value != unquoted(value) { // the job's image
 			continue
 		}
+		if c.name == requireGPUs && device(r) {
+			continue
+		}
 		if !isKept(c.name) {
 			r.tell(c.pos, "%s is not used", c.name)
 			continue

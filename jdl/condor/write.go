@@ -27,7 +27,8 @@ func Losses(j *jdl.Job) []*classad.Diagnostic {
 	}
 	lose(d.CPUTime > 0 && (d.WallTime == 0 || d.WallTime < d.CPUTime), "CPUTime", "give WallTime", "HTCondor limits the time of execution alone")
 	lose(d.VirtualMemory > 0, "VirtualMemory", "", "HTCondor cannot ask for virtual memory")
-	tags := withoutImage(d.RuntimeEnvironments)
+	types, tags := jdl.GPUTypes(withoutImage(d.RuntimeEnvironments))
+	lose(len(types) > 0 && deviceOf(j) == "", "RunTimeEnvironment", "ask for one type of GPU", "HTCondor cannot ask for GPUs of the types %s", strings.Join(types, ", "))
 	lose(len(tags) > 0, "RunTimeEnvironment", "load the software in the job's own script", "HTCondor does not know %s", strings.Join(tags, ", "))
 	lose(d.Nodes > 1, "HostNumber", "", "a job of the vanilla universe has one machine")
 	lose(d.SlotsPerNode > 0 && d.SlotsPerNode < d.Slots, "SMPGranularity", "", "a job of the vanilla universe has one machine")
@@ -159,7 +160,7 @@ func Write(j *jdl.Job, o Options) ([]byte, error) {
 	w.number("request_cpus", slots, "")
 	w.number("request_memory", d.Memory*slots, "MB")
 	w.number("request_disk", d.Disk, "MB")
-	w.number("request_gpus", int64(d.GPUs), "")
+	w.gpus(j)
 	w.number("allowed_execute_duration", jdl.Seconds(d.WallTime), "")
 	if j.RetryAnyExit {
 		w.number("max_retries", int64(j.RetryCount), "")
@@ -258,12 +259,8 @@ func quotedIfEmpty(s string) string {
 // kept writes what Read has kept of another submit description, and nothing else that stands in its place: a name could be a whole
 // statement, which runs a program, or a command that has another meaning than the job.
 func (w *writer) kept(j *jdl.Job) {
-	if j.Ad == nil {
-		return
-	}
-	e, _ := j.Ad.Expr(keptAttr)
-	ad, ok := e.(*classad.Ad)
-	if !ok {
+	ad := keptOf(j)
+	if ad == nil {
 		return
 	}
 	for _, a := range ad.Attrs() {
@@ -275,9 +272,19 @@ func (w *writer) kept(j *jdl.Job) {
 		case strings.Contains(classad.Fold(s), "$env("):
 			w.fail("%s: %s would take a variable of whoever submits along: %q", keptAttr, a.Name, s)
 		default:
-			w.set(strings.Replace(a.Name, "+", "My.", 1), s)
+			w.set(strings.Replace(a.Name, "+", "My.", 1), withDevice(j, a.Name, s))
 		}
 	}
+}
+
+// keptOf is the record of what Read has kept; nil where it kept nothing.
+func keptOf(j *jdl.Job) *classad.Ad {
+	if j.Ad == nil {
+		return nil
+	}
+	e, _ := j.Ad.Expr(keptAttr)
+	ad, _ := e.(*classad.Ad)
+	return ad
 }
 
 // Bulk joins descriptions written by Write to one. A command that one of them

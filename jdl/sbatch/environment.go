@@ -11,7 +11,8 @@ const deployed = "VEE-"
 
 // split parts the job's runtime environments into those the script enters and those it cannot ask for.
 func split(j *jdl.Job) (entered, other []string) {
-	for _, tag := range j.Demand.RuntimeEnvironments {
+	_, tags := jdl.GPUTypes(j.Demand.RuntimeEnvironments)
+	for _, tag := range tags {
 		if isDeployed(tag) && jdl.ParseEnvironmentWish(tag).Op == "" {
 			entered = append(entered, tag)
 		} else {

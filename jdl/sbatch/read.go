@@ -369,16 +369,20 @@ func (r *reader) limits() {
 
 // accelerators reads the GPUs, of the whole job.
 func (r *reader) accelerators() {
-	total := int64(0)
+	total, types := int64(0), []string(nil)
 	add := func(name, value string, times int64) {
-		n, kind, err := gpus(value)
+		w, err := gpus(value)
 		if err != nil {
 			r.fail(r.b.Pos, "--%s: %v", name, err)
 		}
-		if kind {
-			r.tell(r.b.Pos, "--%s: the kind of GPU in %s is not used", name, value)
+		total = max(total, w.n*times)
+		switch {
+		case len(w.types) == 0:
+		case w.alike && types == nil:
+			types = w.types
+		case !w.alike || !slices.Equal(types, w.types):
+			r.tell(r.b.Pos, "--%s: the kind of GPU in %s is not used: one kind can be asked for, or as many of each", name, value)
 		}
-		total = max(total, n*times)
 	}
 	for _, o := range []struct {
 		name  string
@@ -399,6 +403,9 @@ func (r *reader) accelerators() {
 	}
 	if total > 0 {
 		r.b.Number("GPUNumber", total)
+	}
+	for _, name := range types {
+		r.b.Add("RunTimeEnvironment", jdl.GPUTag+name)
 	}
 	r.perGPU(total)
 }

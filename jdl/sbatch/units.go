@@ -92,27 +92,40 @@ func manyNodes(s string) (int64, error) {
 	return n * times, err
 }
 
-// gpus reads a number of GPUs: "2", "a100:2", "a100"; of several kinds their
-// sum. kind is whether a kind is named.
-func gpus(s string) (n int64, kind bool, err error) {
+// gpuWish is how many GPUs an option asks for, and of which types.
+type gpuWish struct {
+	n     int64
+	types []string
+	alike bool // as many of each type, and no others
+}
+
+// gpus reads a number of GPUs: "2", "a100:2", "a100"; of several types their sum.
+func gpus(s string) (w gpuWish, err error) {
+	counts := map[string]int64{}
 	for part := range strings.SplitSeq(s, ",") {
 		at := strings.LastIndexByte(part, ':')
-		count := part[at+1:]
-		kind = kind || at >= 0
+		name, count := part[:max(at, 0)], part[at+1:]
 		if count != "" && (count[0] < '0' || count[0] > '9') {
-			n, kind = n+1, true
-			continue
+			name, count = part, "1"
 		}
 		if count == "0" { // none, as sbatch has it
 			continue
 		}
 		one, err := parseCount(count)
 		if err != nil {
-			return 0, kind, err
+			return w, err
 		}
-		n += one
+		if counts[name] == 0 && name != "" {
+			w.types = append(w.types, name)
+		}
+		counts[name] += one
+		w.n += one
 	}
-	return n, kind, nil
+	w.alike = counts[""] == 0
+	for _, name := range w.types {
+		w.alike = w.alike && counts[name] == counts[w.types[0]] && isDirectiveWord(name) && !strings.Contains(name, ":")
+	}
+	return w, nil
 }
 
 // generic parts --gres: the GPUs in it, as gpus reads them, and what else it names.

@@ -39,10 +39,11 @@ func TestUnits(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"2": "2 false", "a100:2": "2 true", "a100": "1 true", "a100:1,v100:3": "4 true", "a:b:2": "2 true", "0": "0 false", "a:0": "0 true", ":": "", "99999999999": "",
+		"2": "{2 [] false}", "a100:2": "{2 [a100] true}", "a100": "{1 [a100] true}", "a100:1,v100:3": "{4 [a100 v100] false}", "a:b:2": "{2 [a:b] false}",
+		"0": "{0 [] true}", "a:0": "{0 [] true}", ":": "", "99999999999": "", "a:1,b,a:1,b": "{4 [a b] true}", "1,a:2": "{3 [a] false}",
 	} {
-		n, kind, err := gpus(text)
-		got := fmt.Sprint(n, kind)
+		w, err := gpus(text)
+		got := fmt.Sprint(w)
 		if err != nil {
 			got = ""
 		}
@@ -161,7 +162,7 @@ func TestProcessors(t *testing.T) {
 		"--gpus-per-task=1 -n 4 -c 2":   "slots 8 nodes 0 per node 2 gpus 4",
 		"--gres=gpu:2 -N 2":             "slots 2 nodes 2 per node 1 gpus 4",
 		"--time=UNLIMITED":              "slots 1 nodes 0 per node 0; --time: that there is no limit cannot be said: the queue's own holds",
-		"-G a100:2 --gres=gpu:1":        "slots 1 nodes 0 per node 0 gpus 2; --gpus: the kind of GPU in a100:2 is not used",
+		"-G a100:2 --gres=gpu:1":        "slots 1 nodes 0 per node 0 gpus 2 [gpu:a100]",
 		"-n4 -c2 -N1":                   "slots 8 nodes 1 per node 8",
 		"-p a,b -n 2":                   "slots 2 nodes 0 per node 0",
 		"-N 1k":                         "slots 1024 nodes 1024 per node 1",
@@ -170,7 +171,11 @@ func TestProcessors(t *testing.T) {
 		"-N 2 --gres=gpu:2 --cpus-per-gpu=2 --mem=8G": "slots 8 nodes 2 per node 4 memory 2048 gpus 4",
 		"-n 16 --gpus=2 --cpus-per-gpu=4":             "slots 16 nodes 0 per node 0 gpus 2",
 		"--gres=gpu:0 --gpus=0 --gpus-per-node=0":     "slots 1 nodes 0 per node 0",
-		"--gres=gpu:0,gpu:a:2":                        "slots 1 nodes 0 per node 0 gpus 2; --gres: the kind of GPU in 0,a:2 is not used",
+		"--gres=gpu:0,gpu:a:2":                        "slots 1 nodes 0 per node 0 gpus 2 [gpu:a]",
+		"--gres=gpu:a100:1,gpu:v100:1 -N 2":           "slots 2 nodes 2 per node 1 gpus 4 [gpu:a100 gpu:v100]",
+		"--gpus=a100:1,v100:3":                        "slots 1 nodes 0 per node 0 gpus 4; --gpus: the kind of GPU in a100:1,v100:3 is not used: one kind can be asked for, or as many of each",
+		"-G a100:2 --gpus-per-node=a100:2":            "slots 1 nodes 0 per node 0 gpus 2 [gpu:a100]",
+		"-G a:1 --gpus-per-node=b:1":                  "slots 1 nodes 0 per node 0 gpus 1 [gpu:a]; --gpus-per-node: the kind of GPU in b:1 is not used: one kind can be asked for, or as many of each",
 		"--gres=none":                                 "slots 1 nodes 0 per node 0",
 		"-n=4 -J=x":                                   "slots 4 nodes 0 per node 0; -n=4 is read as -n 4; sbatch takes the = for a part of the value; -J=x is read as -J x; sbatch takes the = for a part of the value",
 		"--array=[3]":                                 "slots 1 nodes 0 per node 0",
@@ -193,6 +198,9 @@ func TestProcessors(t *testing.T) {
 		}
 		if d.GPUs > 0 {
 			got += fmt.Sprint(" gpus ", d.GPUs)
+		}
+		if len(d.RuntimeEnvironments) > 0 {
+			got += fmt.Sprint(" ", d.RuntimeEnvironments)
 		}
 		if got = strings.Join(append([]string{got}, warnings...), "; "); got != want {
 			t.Errorf("%s:\n got %s\nwant %s", options, got, want)

@@ -143,7 +143,7 @@ func (w *sbatchWriter) directives() {
 	w.number("time", jdl.Minutes(d.WallTime), "")
 	w.number("mem-per-cpu", d.Memory, "M")
 	w.number("tmp", d.Disk, "M")
-	w.number("gpus", int64(d.GPUs), "")
+	w.gpus()
 	entered, other := split(w.job)
 	for _, tag := range d.RuntimeEnvironments {
 		if wish := jdl.ParseEnvironmentWish(tag); !isDirectiveWord(wish.Tag()) {
@@ -157,6 +157,20 @@ func (w *sbatchWriter) directives() {
 		w.line("# runtime environment:", tag)
 	}
 	w.line()
+}
+
+// gpus asks for GPUs of the whole job, of each type as many.
+func (w *sbatchWriter) gpus() {
+	d := w.job.Demand
+	types, _ := jdl.GPUTypes(d.RuntimeEnvironments)
+	if len(types) == 0 {
+		w.number("gpus", int64(d.GPUs), "")
+		return
+	}
+	for i, name := range types {
+		types[i] = fmt.Sprintf("%s:%d", name, jdl.GPUsOfType(d.GPUs, len(types)))
+	}
+	w.set("gpus", strings.Join(types, ","))
 }
 
 func (w *sbatchWriter) environment() {

@@ -21,17 +21,20 @@ func TestTypesOfGPUs(t *testing.T) {
 		t.Errorf("published: %s", got)
 	}
 	for _, c := range []struct {
-		gpus             int
+		gpus, nodes      int
 		tags             []string
 		gres, constraint string
 	}{
-		{2, []string{"gpu:a100", "ib"}, "--gres=gpu:a100:2", "--constraint=ib"},
-		{0, []string{"GPU:V100"}, "--gres=gpu:v100:1", ""},
-		{1, []string{"gpu:a100", "gpu:v100"}, "--gres=gpu:a100:1,gpu:v100:1", ""},
-		{3, []string{"ib"}, "--gres=gpu:3", "--constraint=ib"},
-		{0, []string{"ib"}, "", "--constraint=ib"},
+		{2, 0, []string{"gpu:a100", "ib"}, "--gres=gpu:a100:2", "--constraint=ib"},
+		{0, 0, []string{"GPU:V100"}, "--gres=gpu:v100:1", ""},
+		{1, 0, []string{"gpu:a100", "gpu:v100"}, "--gres=gpu:a100:1,gpu:v100:1", ""},
+		{3, 1, []string{"ib"}, "--gres=gpu:3", "--constraint=ib"},
+		{4, 2, []string{"gpu:a100"}, "--gres=gpu:a100:2", ""}, // as many in both as the job has in all
+		{5, 2, nil, "--gres=gpu:3", ""},
+		{4, 0, []string{"gpu:a100", "gpu:v100"}, "--gres=gpu:a100:2,gpu:v100:2", ""},
+		{0, 2, []string{"ib"}, "", "--constraint=ib"},
 	} {
-		args, err := sbatchArgs(plugins.Request{Job: &jdl.Job{Demand: jdl.Demand{GPUs: c.gpus, RuntimeEnvironments: c.tags}}, Resource: &r}, nil)
+		args, err := sbatchArgs(plugins.Request{Job: &jdl.Job{Demand: jdl.Demand{GPUs: c.gpus, Nodes: c.nodes, RuntimeEnvironments: c.tags}}, Resource: &r}, nil)
 		one := func(option string) string {
 			if i := slices.IndexFunc(args, func(a string) bool { return strings.HasPrefix(a, option) }); i >= 0 {
 				return args[i]
@@ -39,7 +42,7 @@ func TestTypesOfGPUs(t *testing.T) {
 			return ""
 		}
 		if err != nil || one("--gres") != c.gres || one("--constraint") != c.constraint {
-			t.Errorf("%d %v: %q, %v", c.gpus, c.tags, args, err)
+			t.Errorf("%d of %d nodes, %v: %q, %v", c.gpus, c.nodes, c.tags, args, err)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gridbroker/glue"
+	"gridbroker/jdl"
 	"gridbroker/plugins"
 	"gridbroker/plugins/remote"
 )
@@ -36,9 +37,9 @@ func sbatchArgs(req plugins.Request, extra []string) ([]string, error) {
 	number("--ntasks-per-node", int64(d.SlotsPerNode))
 	number("--mem", d.Memory)
 	number("--tmp", d.Disk)
-	tags, types := ofGPUs(features(req))
+	types, tags := jdl.GPUTypes(features(req)) // of which sbatch takes the types for no features of nodes
 	if d.GPUs > 0 || len(types) > 0 {
-		args = append(args, "--gres="+gres(d.GPUs, types))
+		args = append(args, "--gres="+gres(d, types))
 	}
 	if d.WholeNodes {
 		args = append(args, "--exclusive")
@@ -97,28 +98,19 @@ func features(req plugins.Request) []string {
 	return slices.Compact(tags)
 }
 
-// gpuTag begins the tags that stand for types of GPUs: "gpu:a100".
-const gpuTag = "gpu:"
-
-// ofGPUs parts the tags that are types of GPUs, which sbatch takes for no features of nodes, from the others.
-func ofGPUs(all []string) (tags, types []string) {
-	for _, tag := range all {
-		if strings.HasPrefix(tag, gpuTag) {
-			types = append(types, tag)
-		} else {
-			tags = append(tags, tag)
-		}
-	}
-	return tags, types
-}
-
-// gres asks for so many GPUs of a node, of each of the types that are named; for one where the number is left open.
-func gres(n int, types []string) string {
+// gres asks for GPUs of a node, of each of the types that are named as many; for one where the number is left open. A job of
+// several nodes has its GPUs spread over them.
+func gres(d jdl.Demand, types []string) string {
+	nodes := max(1, d.Nodes)
+	n := strconv.Itoa(jdl.GPUsOfType((d.GPUs+nodes-1)/nodes, max(1, len(types))))
 	if len(types) == 0 {
-		types = []string{strings.TrimSuffix(gpuTag, ":")}
+		return jdl.GPUTag + n
 	}
-	number := ":" + strconv.Itoa(max(1, n))
-	return strings.Join(types, number+",") + number
+	asked := make([]string, len(types))
+	for i, name := range types {
+		asked[i] = jdl.GPUTag + name + ":" + n
+	}
+	return strings.Join(asked, ",")
 }
 
 // cached are the soft features of nodes that have unpacked the images already.
