@@ -73,7 +73,8 @@ func (r *Rules) slots(job *jdl.Job, res *glue.Resource) *Reason {
 	return r.gpus(job, res)
 }
 
-// gpus keeps what has as many GPUs in a node. What publishes none has none,
+// gpus keeps what has as many GPUs in a node, those of a job of several nodes
+// being spread over them. What publishes none has none,
 // whatever is thought of other values that are not published: nearly no queue
 // has any, and those that do say so. Resources that describe themselves without
 // GPUs (a scheduler in between) are asked.
@@ -81,7 +82,8 @@ func (r *Rules) gpus(job *jdl.Job, res *glue.Resource) *Reason {
 	if job.Demand.GPUs > 0 && !res.GPUs.OK && res.Schema != "self" {
 		return &Reason{Want: amount(float64(job.Demand.GPUs), GPUs), Have: Fact{Kind: NonePublished, Name: "GPUs"}, Unknown: true}
 	}
-	return r.atMost("GPUs", float64(job.Demand.GPUs), float(res.GPUs), GPUs)
+	nodes := max(1, job.Demand.Nodes)
+	return r.atMost("GPUs", float64((job.Demand.GPUs+nodes-1)/nodes), float(res.GPUs), GPUs)
 }
 
 // disk checks the share's limit on working space.

@@ -1,6 +1,7 @@
 package broker_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -25,6 +26,9 @@ func TestFilters(t *testing.T) {
 		{name: "GPUs of one that describes itself", res: func(r *glue.Resource) { r.Schema = "self" }, job: func(j *jdl.Job) { j.Demand.GPUs = 2 },
 			unkown: "slots: want 2 GPUs, have GPUs not published"},
 		{name: "too few GPUs", res: func(r *glue.Resource) { r.GPUs = glue.Some[int64](1) }, job: func(j *jdl.Job) { j.Demand.GPUs = 2 },
+			want: "slots: want 2 GPUs, have 1 GPU"},
+		{name: "GPUs of two nodes", res: func(r *glue.Resource) { r.GPUs = glue.Some[int64](1) }, job: func(j *jdl.Job) { j.Demand.GPUs, j.Demand.Nodes = 2, 2 }},
+		{name: "too few GPUs of two nodes", res: func(r *glue.Resource) { r.GPUs = glue.Some[int64](1) }, job: func(j *jdl.Job) { j.Demand.GPUs, j.Demand.Nodes = 3, 2 },
 			want: "slots: want 2 GPUs, have 1 GPU"},
 		{name: "too little disk", res: func(r *glue.Resource) { r.MaxDisk = glue.Some[int64](20480) }, job: func(j *jdl.Job) { j.Demand.Disk = 9000 * 1024 },
 			want: "disk: want 9216000 MB, have 20480 MB"},
@@ -164,6 +168,19 @@ func first(filters []broker.Filter, job *jdl.Job, res *glue.Resource) string {
 		}
 	}
 	return ""
+}
+
+// TestGPUsOfNodes: a job of as many GPUs on more nodes is another one to the filter, which needs fewer on each.
+func TestGPUsOfNodes(t *testing.T) {
+	filters := broker.DefaultFilters(newBroker().Rules)
+	f := filters[slices.IndexFunc(filters, func(f broker.Filter) bool { return f.Name == broker.BySlots })]
+	job := newJob(t, "[]")
+	job.Demand.GPUs = 2
+	one, _ := f.Of(job)
+	job.Demand.Nodes = 2
+	if two, _ := f.Of(job); one == two {
+		t.Errorf("both are %q", one)
+	}
 }
 
 // TestUnknownNodes: where nobody says how large nodes are, slots of one node are for

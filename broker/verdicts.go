@@ -131,7 +131,7 @@ func ofDisk(job *jdl.Job) (string, bool) {
 
 func ofSlots(job *jdl.Job) (string, bool) {
 	d := job.Demand
-	return fmt.Sprint(d.Slots, d.SlotsPerNode, d.GPUs), d.Slots <= 1 && d.SlotsPerNode <= 1 && d.GPUs <= 0
+	return fmt.Sprint(d.Slots, d.SlotsPerNode, d.GPUs, min(d.Nodes, d.GPUs)), d.Slots <= 1 && d.SlotsPerNode <= 1 && d.GPUs <= 0
 }
 
 func ofEnvironments(job *jdl.Job) (string, bool) {
