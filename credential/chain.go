@@ -15,6 +15,9 @@ import (
 // first): the proxies by RFC 3820 section 4, the rest against the directory's
 // authorities, signing policies and CRLs. The error is a *Finding.
 func (t *Trust) VerifyChain(chain []*x509.Certificate) error {
+	if len(chain) > maxCerts {
+		return problem("x509.invalid", subjectDN(chain[0]), "the chain is too long", fmt.Sprintf("it has %d certificates, and no more than %d are looked at", len(chain), maxCerts), "grid auth proxy")
+	}
 	entity := 0
 	for entity < len(chain) && kindOf(chain[entity]) != notProxy {
 		entity++

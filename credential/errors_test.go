@@ -121,6 +121,30 @@ func TestVerifyChain(t *testing.T) {
 	}
 }
 
+// TestLongChains: a chain is no longer than a file may have one: each request of who shows it has all of it verified.
+func TestLongChains(t *testing.T) {
+	ca := newCA(t, "CA")
+	alice := ca.user(t, "Alice", nil)
+	trust := trustIn(t, certDir(t, ca, testNow.AddDate(0, 1, 0)), testNow)
+	deep := alice
+	for len(deep.chain) < maxCerts {
+		deep = proxyOf(t, deep, ProxyOptions{})
+	}
+	if _, err := trust.Peer(deep.chain); err != nil {
+		t.Errorf("%d certificates: %v", len(deep.chain), err)
+	}
+	deep = proxyOf(t, deep, ProxyOptions{})
+	wide := alice.chain[:1:1]
+	for range maxCerts { // each may be the one that signed Alice's
+		wide = append(wide, newCA(t, "CA").cert)
+	}
+	for _, chain := range [][]*x509.Certificate{deep.chain, wide} {
+		if _, err := trust.Peer(chain); err == nil || !strings.Contains(err.Error(), "no more than 32 are looked at") {
+			t.Errorf("%d certificates: %v", len(chain), err)
+		}
+	}
+}
+
 func TestMayIssue(t *testing.T) {
 	alice := newCA(t, "CA").user(t, "Alice", nil)
 	zero := 0
