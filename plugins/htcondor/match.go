@@ -37,7 +37,7 @@ func readSlot(object []byte) (slot, error) {
 
 // ofSlots are the attributes of slots that are read here; their expressions may read the others.
 var ofSlots = among(`Name State Start PartitionableSlot Cpus Memory Disk GPUs TotalSlotCpus TotalSlotMemory TotalSlotDisk TotalSlotGPUs
-	OpSys OpSysName OpSysAndVer OpSysMajorVer Arch CondorVersion SiteName`)
+	OpSys OpSysName OpSysAndVer OpSysMajorVer Arch CondorVersion SiteName Offline`)
 
 // request is what a job asks of a slot.
 type request struct {
@@ -113,10 +113,21 @@ func (s slot) couldHold(r request) bool {
 		s.integer("TotalSlotDisk") >= r.disk && s.integer("TotalSlotGPUs") >= r.gpus
 }
 
+// open reports whether the slot starts jobs at all: not where its owner has it, it drains for its
+// administrator or defrag (a partitionable one says so while its cores are still told as left over), or its machine
+// is asleep or kept in the collector alone (offline ads).
+func (s slot) open() bool {
+	switch s.text("State") {
+	case "Owner", "Drained", "Preempting":
+		return false
+	}
+	return !s.truth("Offline")
+}
+
 // roomFor counts how many such jobs could start in the slot now: a static one
 // takes one, of a partitionable one what is left over is parted.
 func (s slot) roomFor(r request) int64 {
-	if s.text("State") != "Unclaimed" && !s.truth("PartitionableSlot") {
+	if !s.open() || s.text("State") != "Unclaimed" && !s.truth("PartitionableSlot") {
 		return 0
 	}
 	n := int64(math.MaxInt32)

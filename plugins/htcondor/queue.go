@@ -98,11 +98,7 @@ func state(now time.Time, cluster string, slots []slot, jobs []ad) batch.State {
 
 // node is a slot as a machine of its own: what HTCondor gives to jobs.
 func node(s slot) batch.Node {
-	up := true
-	switch s.text("State") {
-	case "Owner", "Drained", "Preempting":
-		up = false
-	}
+	up := s.open()
 	if start, ok := s.ad["Start"].(bool); ok && !start {
 		up = false
 	}
