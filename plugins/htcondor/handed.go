@@ -62,6 +62,7 @@ func (h *Handed) Queue(ctx context.Context) (batch.State, error) {
 	st := state(s.Options.Now(), s.URL, slots, jobs)
 	for i := range st.Jobs {
 		b := &st.Jobs[i]
+		b.Array, b.ArrayLimit = "", 0 // those that a factory made may all be let go
 		j, known := ads[b.ID]
 		if !b.Started.IsZero() {
 			continue

@@ -32,7 +32,7 @@ func (b *Backend) QueueReader(raw string) (plugins.QueueReader, error) {
 // queueAttributes are read of every job of the schedd.
 var queueAttributes = strings.Join([]string{"ClusterId", "ProcId", "JobStatus", "Owner", "AcctGroup", "RequestCpus", "RequestMemory", "RequestDisk",
 	"RequestGPUs", "QDate", "JobCurrentStartDate", "AllowedJobDuration", "RemoteHost", "JobPrio", "HoldReasonCode", "DeferralTime",
-	"TotalSubmitProcs", "JobMaterializeNextProcId", "JobUniverse"}, ",")
+	"DeferralPrepTime", "TotalSubmitProcs", "JobMaterializeNextProcId", "JobMaterializeLimit", "JobMaterializePaused", "JobUniverse"}, ",")
 
 // Queue implements plugins.QueueReader: slots as nodes, one queue, and all
 // jobs of the schedd, those that are not materialised yet included. What slots have given
@@ -69,10 +69,11 @@ func jobID(j ad) string { return fmt.Sprintf("%d.%d", j.integer("ClusterId"), j.
 
 // Values of HTCondor's JobStatus.
 const (
-	statusIdle      = 1
-	statusRunning   = 2
-	statusHeld      = 5
-	statusSuspended = 7
+	statusIdle         = 1
+	statusRunning      = 2
+	statusHeld         = 5
+	statusTransferring = 6
+	statusSuspended    = 7
 )
 
 // queueName is that of the one queue of a schedd.
@@ -83,15 +84,15 @@ func state(now time.Time, cluster string, slots []slot, jobs []ad) batch.State {
 	for _, s := range slots {
 		st.Nodes = append(st.Nodes, node(s))
 	}
-	clusters := map[int64]ad{}
+	factories := factoriesOf(jobs)
 	for _, j := range jobs {
 		if b, ok := queuedJob(j); ok {
+			factories[j.integer("ClusterId")].bind(&b)
 			st.Jobs = append(st.Jobs, b)
 		}
-		clusters[j.integer("ClusterId")] = j
 	}
-	for id, j := range clusters {
-		st.Jobs = append(st.Jobs, unmaterialised(id, j, maxUnmaterialised-len(st.Jobs))...)
+	for _, id := range slices.Sorted(maps.Keys(factories)) {
+		st.Jobs = append(st.Jobs, factories[id].unmaterialised(maxUnmaterialised-len(st.Jobs))...)
 	}
 	return st
 }
@@ -123,7 +124,7 @@ func queuedJob(j ad) (batch.Job, bool) {
 		ID: jobID(j), Queue: queueName, User: j.text("Owner"),
 		Group: j.text("AcctGroup"), Procs: int(max(1, j.amount("RequestCpus"))), Disk: j.amount("RequestDisk") >> 10,
 		GPUs: int(j.amount("RequestGPUs")), Submitted: j.time("QDate"), Requested: j.duration("AllowedJobDuration"),
-		Priority: float64(j.integer("JobPrio")), Begin: j.time("DeferralTime"), Nodes: 1,
+		Priority: float64(j.integer("JobPrio")), Begin: begin(j), Nodes: 1,
 	}
 	b.Memory = j.amount("RequestMemory") / int64(b.Procs)
 	switch j.integer("JobStatus") {
@@ -140,34 +141,20 @@ func queuedJob(j ad) (batch.Job, bool) {
 	return b, false
 }
 
+// begin is when a job may have a slot: with a time of its own (deferral_time, cron_...) it waits for that in the slot,
+// which it has so long before (DeferralPrepTime).
+func begin(j ad) time.Time {
+	t := j.time("DeferralTime")
+	if t.IsZero() {
+		return t
+	}
+	return t.Add(-j.duration("DeferralPrepTime"))
+}
+
 // parent is the slot that a dynamic one was cut from: slot9_3@node is of
 // slot9@node.
 func parent(slot string) string {
 	name, host, _ := strings.Cut(slot, "@")
 	name, _, _ = strings.Cut(name, "_")
 	return name + "@" + host
-}
-
-// maxUnmaterialised bounds the jobs that are made up.
-const maxUnmaterialised = 200_000
-
-// unmaterialised are the jobs of a cluster that the schedd will make as others
-// go (late materialisation): like the one that is there.
-func unmaterialised(cluster int64, like ad, most int) []batch.Job {
-	total, next := like.amount("TotalSubmitProcs"), like.amount("JobMaterializeNextProcId")
-	if _, factory := like["JobMaterializeNextProcId"]; !factory {
-		return nil
-	}
-	var jobs []batch.Job
-	for n := next; n < total && len(jobs) < most; n++ {
-		later := ad{}
-		for name, v := range like {
-			later[name] = v
-		}
-		later["ProcId"], later["JobStatus"] = float64(n), 1.0
-		if j, ok := queuedJob(later); ok {
-			jobs = append(jobs, j)
-		}
-	}
-	return jobs
 }
