@@ -7,11 +7,12 @@ import (
 
 // chooser picks nodes for jobs, given the room of each.
 type chooser struct {
-	widest int32     // the most processors of a node
-	small  bool      // nodes with little room count: see nearby
-	sizes  []int32   // memory for bySize and wide
-	runs   []nodeRun // memory for compact
-	found  []share   // memory for what is picked
+	widest  int32     // the most processors of a node
+	weights []int64   // by node, of those that are not alike; else nil
+	small   bool      // nodes with little room count: see nearby
+	sizes   []int32   // memory for bySize and wide
+	runs    []nodeRun // memory for compact
+	found   []share   // memory for what is picked
 }
 
 // pick lists nodes for j, given the room of each, in the order in which they

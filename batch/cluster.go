@@ -67,7 +67,7 @@ func newCluster(s State, p Policy, users *names, always bool) (*cluster, error) 
 	c.jobs = make([]job, 0, len(s.Jobs)+64)
 	c.queues, c.caps = s.throttles(), s.caps()
 	if always || s.byNode(p) {
-		nodes := newNodePlan(c.now, c.nodes.amounts())
+		nodes := c.nodes.plan(c.now)
 		c.plan = nodes
 		c.keep(nodes)
 	} else {

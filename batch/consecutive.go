@@ -3,7 +3,8 @@ package batch
 import "math"
 
 // nearby is the choice of nodes for a compact job, as Slurm makes it: of the runs of
-// neighbouring nodes that have room, the one that is the least to hold all of it,
+// neighbouring nodes of one weight that have room, those of the least weight, and of
+// these the one that is the least to hold all of it,
 // else the one with the most; in that the single node that is the least to hold
 // all, else the nodes in their order, as much of each as it has; then the next run.
 // Where so many nodes as it may have do not do, the nodes with the least room are
@@ -16,6 +17,7 @@ import "math"
 type nearby struct {
 	small bool // nodes with little room count
 	free  *berths
+	heavy []int64 // weights by node; nil: all alike
 	procs int32
 	least int32 // nodes it must have
 	each  int32 // processors it must have on each
@@ -27,13 +29,14 @@ type nearby struct {
 // nodeRun is neighbouring nodes, up to one.
 type nodeRun struct {
 	from, to int32
+	weight   int64
 	room     int64
 	used     bool
 }
 
 // compact chooses nodes for a compact job, given the room of each.
 func (c *chooser) compact(j *job, free *berths) []share {
-	k := nearby{small: c.small, free: free, procs: j.procs, least: j.apart(), each: max(1, int32(j.Need.Each)), most: j.most(), runs: c.runs[:0], found: c.found}
+	k := nearby{small: c.small, free: free, heavy: c.weights, procs: j.procs, least: j.apart(), each: max(1, int32(j.Need.Each)), most: j.most(), runs: c.runs[:0], found: c.found}
 	defer func() { c.runs, c.found = k.runs, k.found }()
 	if k.most == 0 {
 		k.most = math.MaxInt32
@@ -93,8 +96,12 @@ func (k *nearby) divide(room int32) (smallest int32) {
 			return
 		}
 		smallest = min(smallest, free)
-		if n := len(k.runs); n == 0 || k.runs[n-1].to != node {
-			k.runs = append(k.runs, nodeRun{from: node})
+		weight := int64(0)
+		if k.heavy != nil {
+			weight = k.heavy[node]
+		}
+		if n := len(k.runs); n == 0 || k.runs[n-1].to != node || k.runs[n-1].weight != weight {
+			k.runs = append(k.runs, nodeRun{from: node, weight: weight})
 		}
 		run := &k.runs[len(k.runs)-1]
 		run.to, run.room = node+1, run.room+int64(free)
@@ -102,14 +109,16 @@ func (k *nearby) divide(room int32) (smallest int32) {
 	return smallest
 }
 
-// best is the run that is the least to hold so much, else the one with the most
+// best is, of the runs of the least weight, the one that is the least to hold so much, else the one with the most
 // room; nil: there is none left.
 func (k *nearby) best(procs, least int32) (best *nodeRun) {
 	enough := func(r *nodeRun) bool { return r.room >= int64(procs) && r.to-r.from >= least }
 	for i := range k.runs {
 		r := &k.runs[i]
 		switch {
-		case r.used:
+		case r.used, best != nil && best.weight < r.weight:
+		case best != nil && r.weight < best.weight:
+			best = r
 		case best == nil, enough(r) && (!enough(best) || r.room < best.room), !enough(r) && !enough(best) && r.room > best.room:
 			best = r
 		}

@@ -110,7 +110,7 @@ func (c *cluster) refused(j *Job) verdict {
 // could tells whether a job would fit the empty nodes.
 func (c *cluster) could(p *nodePlan, j *Job) bool {
 	if c.empty == nil {
-		c.empty = newNodePlan(c.now, c.nodes.amounts())
+		c.empty = c.nodes.plan(c.now)
 	}
 	t, n := job{procs: int32(max(1, j.Procs)), limit: 1}, *c.need(j)
 	n.access, n.from, n.to = 0, 0, 0

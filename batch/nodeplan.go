@@ -104,6 +104,7 @@ func (p *nodePlan) clone(into plan) plan {
 		c = &nodePlan{nodes: make([]timeline, len(p.nodes))}
 	}
 	c.now, c.sum, c.rooms, c.reserved, c.widest = p.now, p.sum.clone(c.sum), rooms{}, p.reserved, p.widest
+	c.weights = p.weights
 	c.leanest, c.heaviest = p.leanest, p.heaviest
 	c.sets = p.sets.clone(c.sets)
 	c.touches = p.touches.clone(c.touches)

@@ -11,7 +11,7 @@ func (f *Forecast) packed() *nodePlan {
 	if nodes, ok := f.c.plan.(*nodePlan); ok {
 		return f.expect(nodes)
 	}
-	p := newNodePlan(f.c.now, f.c.nodes.amounts())
+	p := f.c.nodes.plan(f.c.now)
 	order := make([]*span, len(f.held))
 	for i := range f.held {
 		order[i] = &f.held[i]
@@ -41,7 +41,7 @@ func (f *Forecast) packed() *nodePlan {
 
 // expect is the plan by nodes of what is expected to run, with the reservations.
 func (f *Forecast) expect(nodes *nodePlan) *nodePlan {
-	p := newNodePlan(f.c.now, f.c.nodes.amounts())
+	p := f.c.nodes.plan(f.c.now)
 	for i := range nodes.nodes {
 		for _, h := range nodes.nodes[i].held {
 			if h.owner < 0 {

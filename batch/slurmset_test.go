@@ -213,6 +213,45 @@ func TestSlurmRuns(t *testing.T) {
 	}
 }
 
+// Nodes of less weight come first, whatever is free on the others, and those of one weight as without weights: as a
+// Slurm 22.05 placed jobs on four nodes.
+func TestSlurmNodeWeights(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0).UTC()
+	for _, c := range []struct {
+		name    string
+		free    []int // of eight processors, node by node
+		weights []int
+		job     batch.Job
+		want    string
+	}{
+		{"not the first", []int{8, 8, 8, 8}, []int{100, 1, 1, 1}, batch.Job{Procs: 4, Nodes: 1}, "[{n2 4}]"},
+		{"rather an idle one than a heavy one in use", []int{4, 8, 8, 8}, []int{100, 1, 1, 1}, batch.Job{Procs: 4, Nodes: 1}, "[{n2 4}]"},
+		{"light ones apart", []int{8, 8, 8, 8}, []int{1, 100, 50, 1}, batch.Job{Procs: 12}, "[{n1 8} {n4 4}]"},
+		{"the next where the light ones have no room", []int{0, 8, 8, 4}, []int{1, 100, 50, 1}, batch.Job{Procs: 6, Nodes: 1}, "[{n3 6}]"},
+		{"one of each", []int{0, 8, 8, 8}, []int{1, 100, 50, 1}, batch.Job{Procs: 6, Nodes: 2}, "[{n4 5} {n3 1}]"},
+		{"least room among alike", []int{8, 3, 8, 4}, []int{1, 1, 1, 1}, batch.Job{Procs: 3, Nodes: 1}, "[{n2 3}]"},
+	} {
+		s := batch.State{Now: now, Queues: []batch.Queue{{Name: "p"}}}
+		for i, free := range c.free {
+			name := fmt.Sprint("n", i+1)
+			s.Nodes = append(s.Nodes, batch.Node{Name: name, CPUs: 8, Up: true, Weight: c.weights[i]})
+			if free < 8 {
+				s.Jobs = append(s.Jobs, batch.Job{ID: "r" + name, Queue: "p", Procs: 8 - free, Requested: time.Hour, Started: now, Placed: []batch.Placement{{Node: name, Procs: 8 - free}}})
+			}
+		}
+		c.job.ID, c.job.Queue, c.job.Requested, c.job.Submitted = "1", "p", time.Hour, now
+		s.Jobs = append(s.Jobs, c.job)
+		f := batch.Forecaster{Policy: batch.Policy{Name: "slurm"}}
+		out, err := f.Forecast(s)
+		if err != nil || len(out.Jobs) != 1 {
+			t.Fatal(c.name, err)
+		}
+		if got := fmt.Sprint(out.Jobs[0].Placed); got != c.want || !out.Jobs[0].Start.Equal(now) {
+			t.Errorf("%s: %s at %v, want %s", c.name, got, out.Jobs[0].Start.Sub(now), c.want)
+		}
+	}
+}
+
 // Backfill sees what has happened a second later: of two ends in turn the job at the
 // head gets what both leave.
 func TestSlurmBackfillLater(t *testing.T) {

@@ -27,6 +27,7 @@ type Node struct {
 	Features []string
 	Queues   []string // the queues (partitions) it serves; empty: all
 	Up       bool     // takes new jobs
+	Weight   int      // the policy slurm takes nodes of less weight first
 }
 
 // Queue is a queue or partition with its limits. Zero limits mean none.

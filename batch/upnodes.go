@@ -48,6 +48,27 @@ func (n *upNodes) amounts() []amounts {
 	return list
 }
 
+// plan is one in which nothing runs, from a time on.
+func (n *upNodes) plan(from int64) *nodePlan {
+	p := newNodePlan(from, n.amounts())
+	for i := range n.up {
+		if n.at(i).Weight != n.at(0).Weight {
+			p.weights = n.weights()
+			break
+		}
+	}
+	return p
+}
+
+// weights are those of each.
+func (n *upNodes) weights() []int64 {
+	list := make([]int64, len(n.up))
+	for i := range n.up {
+		list[i] = int64(n.at(i).Weight)
+	}
+	return list
+}
+
 // placed names the nodes of shares.
 func (n *upNodes) placed(shares []share) []Placement {
 	if len(shares) == 0 {

@@ -230,7 +230,7 @@ func node(m map[string]string) batch.Node {
 	}
 	return batch.Node{
 		Name: m["NodeName"], CPUs: cpus, Memory: int64(max(0, atoi(m["RealMemory"])-atoi(m["MemSpecLimit"]))), Disk: int64(atoi(m["TmpDisk"])),
-		GPUs: gpus(m["Gres"]), Features: append(list(m["ActiveFeatures"]), gpuTypes(m["Gres"])...), Queues: list(m["Partitions"]), Up: nodeUp(m["State"]),
+		GPUs: gpus(m["Gres"]), Features: append(list(m["ActiveFeatures"]), gpuTypes(m["Gres"])...), Queues: list(m["Partitions"]), Up: nodeUp(m["State"]), Weight: atoi(m["Weight"]),
 	}
 }
 
