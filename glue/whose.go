@@ -1,6 +1,10 @@
 package glue
 
-import "strings"
+import (
+	"strings"
+
+	"golang.org/x/net/publicsuffix"
+)
 
 // Elsewhere reports whether an endpoint is at a host that cannot be the resource's own: a computing element is named by its host, in
 // its identifier too, and whoever may publish could have jobs that are meant for one sent to another. A word without a dot is no host
@@ -28,12 +32,18 @@ func beginsAt(text, scheme, host string) bool {
 	return rest == "" || rest[0] == ':' || rest[0] == '/'
 }
 
-// ofOneDomain reports whether hosts are the same or of one domain of two parts at least, as another name of a host is.
+// ofOneDomain reports whether hosts are the same or of one domain, as another name of a host is: one that somebody has, and not
+// one below which anybody may have his own, as co.uk.
 func ofOneDomain(a, b string) bool {
 	if strings.EqualFold(a, b) {
 		return true
 	}
 	_, domain, _ := strings.Cut(a, ".")
 	_, other, _ := strings.Cut(b, ".")
-	return strings.Contains(domain, ".") && strings.EqualFold(domain, other) && domain[len(domain)-1] > '9' // no addresses
+	domain = strings.ToLower(domain)
+	if !strings.EqualFold(domain, other) || domain == "" || domain[len(domain)-1] <= '9' { // an address
+		return false
+	}
+	suffix, _ := publicsuffix.PublicSuffix(domain)
+	return suffix != domain
 }
