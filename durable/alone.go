@@ -17,15 +17,23 @@ func Alone(ctx context.Context, dir *os.Root) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	for pause := 10 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+	if err := locked(ctx, f); ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// locked waits for the lock of a file (flock(2)); the error is that of the context, or why there is none to be had.
+func locked(ctx context.Context, f *os.File) error {
+	for pause := 5 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
-			return f, nil
+			return err
 		}
 		select {
 		case <-ctx.Done():
-			f.Close()
-			return nil, ctx.Err()
+			return ctx.Err()
 		case <-time.After(pause):
 		}
 	}
@@ -38,14 +46,11 @@ const lockWait = 20 * time.Second
 // Lock takes the lock of a file that several users may open (flock(2)), which closing it gives back. Where somebody else has it for
 // twenty seconds, that is an error.
 func Lock(f *os.File) error {
-	for end, pause := time.Now().Add(lockWait), 5*time.Millisecond; ; pause = min(2*pause, time.Second) {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		switch {
-		case errors.Is(err, syscall.EWOULDBLOCK) && time.Now().After(end):
-			return fmt.Errorf("%s: somebody else has held the lock for %v", f.Name(), lockWait)
-		case !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR):
-			return err
-		}
-		time.Sleep(pause)
+	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
+	defer cancel()
+	err := locked(ctx, f)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("%s: somebody else has held the lock for %v", f.Name(), lockWait)
 	}
+	return err
 }
