@@ -82,8 +82,7 @@ func (r *Rules) gpus(job *jdl.Job, res *glue.Resource) *Reason {
 	if job.Demand.GPUs > 0 && !res.GPUs.OK && res.Schema != "self" {
 		return &Reason{Want: amount(float64(job.Demand.GPUs), GPUs), Have: Fact{Kind: NonePublished, Name: "GPUs"}, Unknown: true}
 	}
-	nodes := max(1, job.Demand.Nodes)
-	return r.atMost("GPUs", float64((job.Demand.GPUs+nodes-1)/nodes), float(res.GPUs), GPUs)
+	return r.atMost("GPUs", float64(job.Demand.GPUsPerNode()), float(res.GPUs), GPUs)
 }
 
 // disk checks the share's limit on working space.

@@ -25,7 +25,10 @@ func GPUTypes(tags []string) (types, others []string) {
 
 // GPUsOfType is how many GPUs of each of so many types a job asks for that wants n on the whole: as many of each, at
 // least one.
-func GPUsOfType(n, types int) int { return max(1, (n+types-1)/max(1, types)) }
+func GPUsOfType(n, types int) int {
+	types = max(1, types)
+	return max(1, (n+types-1)/types)
+}
 
 // gpuModel reads GPUModel, CREAM's type of the job's GPUs, of which there is one where GPUNumber does not say more.
 func gpuModel(r *jobReader) {

@@ -19,6 +19,12 @@ func (d Demand) PerNode() int {
 	return d.SlotsPerNode
 }
 
+// GPUsPerNode is how many GPUs a job wants of each of its nodes, over which they are spread.
+func (d Demand) GPUsPerNode() int {
+	nodes := max(1, d.Nodes)
+	return (d.GPUs + nodes - 1) / nodes
+}
+
 // Seconds is a time in whole seconds, rounded up.
 func Seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
 

@@ -101,8 +101,7 @@ func features(req plugins.Request) []string {
 // gres asks for GPUs of a node, of each of the types that are named as many; for one where the number is left open. A job of
 // several nodes has its GPUs spread over them.
 func gres(d jdl.Demand, types []string) string {
-	nodes := max(1, d.Nodes)
-	n := strconv.Itoa(jdl.GPUsOfType((d.GPUs+nodes-1)/nodes, max(1, len(types))))
+	n := strconv.Itoa(jdl.GPUsOfType(d.GPUsPerNode(), len(types)))
 	if len(types) == 0 {
 		return jdl.GPUTag + n
 	}
