@@ -175,7 +175,6 @@ func TestSlurmMaxJobPart(t *testing.T) {
 // single node that is the least to hold it or else the nodes in their order, and
 // leaves out those with the least room where so many nodes as it may have do not do.
 func TestSlurmRuns(t *testing.T) {
-	now := time.Unix(1_700_000_000, 0).UTC()
 	for _, c := range []struct {
 		name string
 		free []int // of eight processors, node by node
@@ -192,31 +191,13 @@ func TestSlurmRuns(t *testing.T) {
 		{"without the least where few nodes are allowed", []int{2, 1, 3}, batch.Job{Procs: 5}, 2, "[{n3 3} {n1 2}]"},
 		{"and those with the most room at last", []int{5, 5, 6}, batch.Job{Procs: 11, Nodes: 2}, 0, "[{n3 6} {n1 5}]"},
 	} {
-		s := batch.State{Now: now, Queues: []batch.Queue{{Name: "p", MaxNodes: c.most}}}
-		for i, free := range c.free {
-			name := fmt.Sprint("n", i+1)
-			s.Nodes = append(s.Nodes, batch.Node{Name: name, CPUs: 8, Up: true})
-			if free < 8 {
-				s.Jobs = append(s.Jobs, batch.Job{ID: "r" + name, Queue: "p", Procs: 8 - free, Requested: time.Hour, Started: now, Placed: []batch.Placement{{Node: name, Procs: 8 - free}}})
-			}
-		}
-		c.job.ID, c.job.Queue, c.job.Requested, c.job.Submitted = "1", "p", time.Hour, now
-		s.Jobs = append(s.Jobs, c.job)
-		f := batch.Forecaster{Policy: batch.Policy{Name: "slurm"}}
-		out, err := f.Forecast(s)
-		if err != nil || len(out.Jobs) != 1 {
-			t.Fatal(c.name, err)
-		}
-		if got := fmt.Sprint(out.Jobs[0].Placed); got != c.want || !out.Jobs[0].Start.Equal(now) {
-			t.Errorf("%s: %s at %v, want %s", c.name, got, out.Jobs[0].Start.Sub(now), c.want)
-		}
+		placed(t, c.name, batch.Queue{Name: "p", MaxNodes: c.most}, c.free, nil, c.job, c.want)
 	}
 }
 
 // Nodes of less weight come first, whatever is free on the others, and those of one weight as without weights: as a
 // Slurm 22.05 placed jobs on four nodes.
 func TestSlurmNodeWeights(t *testing.T) {
-	now := time.Unix(1_700_000_000, 0).UTC()
 	for _, c := range []struct {
 		name    string
 		free    []int // of eight processors, node by node
@@ -231,24 +212,34 @@ func TestSlurmNodeWeights(t *testing.T) {
 		{"one of each", []int{0, 8, 8, 8}, []int{1, 100, 50, 1}, batch.Job{Procs: 6, Nodes: 2}, "[{n4 5} {n3 1}]"},
 		{"least room among alike", []int{8, 3, 8, 4}, []int{1, 1, 1, 1}, batch.Job{Procs: 3, Nodes: 1}, "[{n2 3}]"},
 	} {
-		s := batch.State{Now: now, Queues: []batch.Queue{{Name: "p"}}}
-		for i, free := range c.free {
-			name := fmt.Sprint("n", i+1)
-			s.Nodes = append(s.Nodes, batch.Node{Name: name, CPUs: 8, Up: true, Weight: c.weights[i]})
-			if free < 8 {
-				s.Jobs = append(s.Jobs, batch.Job{ID: "r" + name, Queue: "p", Procs: 8 - free, Requested: time.Hour, Started: now, Placed: []batch.Placement{{Node: name, Procs: 8 - free}}})
-			}
+		placed(t, c.name, batch.Queue{Name: "p"}, c.free, c.weights, c.job, c.want)
+	}
+}
+
+// placed holds that the policy slurm starts a job at once, and where, on nodes of eight processors of which so many are free.
+func placed(t *testing.T, name string, queue batch.Queue, free, weights []int, job batch.Job, want string) {
+	t.Helper()
+	now := time.Unix(1_700_000_000, 0).UTC()
+	s := batch.State{Now: now, Queues: []batch.Queue{queue}}
+	for i, free := range free {
+		n := batch.Node{Name: fmt.Sprint("n", i+1), CPUs: 8, Up: true}
+		if weights != nil {
+			n.Weight = weights[i]
 		}
-		c.job.ID, c.job.Queue, c.job.Requested, c.job.Submitted = "1", "p", time.Hour, now
-		s.Jobs = append(s.Jobs, c.job)
-		f := batch.Forecaster{Policy: batch.Policy{Name: "slurm"}}
-		out, err := f.Forecast(s)
-		if err != nil || len(out.Jobs) != 1 {
-			t.Fatal(c.name, err)
+		s.Nodes = append(s.Nodes, n)
+		if free < 8 {
+			s.Jobs = append(s.Jobs, batch.Job{ID: "r" + n.Name, Queue: queue.Name, Procs: 8 - free, Requested: time.Hour, Started: now, Placed: []batch.Placement{{Node: n.Name, Procs: 8 - free}}})
 		}
-		if got := fmt.Sprint(out.Jobs[0].Placed); got != c.want || !out.Jobs[0].Start.Equal(now) {
-			t.Errorf("%s: %s at %v, want %s", c.name, got, out.Jobs[0].Start.Sub(now), c.want)
-		}
+	}
+	job.ID, job.Queue, job.Requested, job.Submitted = "1", queue.Name, time.Hour, now
+	s.Jobs = append(s.Jobs, job)
+	f := batch.Forecaster{Policy: batch.Policy{Name: "slurm"}}
+	out, err := f.Forecast(s)
+	if err != nil || len(out.Jobs) != 1 {
+		t.Fatal(name, err)
+	}
+	if got := fmt.Sprint(out.Jobs[0].Placed); got != want || !out.Jobs[0].Start.Equal(now) {
+		t.Errorf("%s: %s at %v, want %s", name, got, out.Jobs[0].Start.Sub(now), want)
 	}
 }
 

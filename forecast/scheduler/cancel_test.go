@@ -133,11 +133,7 @@ func TestManyAreCancelledTogether(t *testing.T) {
 	for i := range 250 {
 		ids = append(ids, f.submit("alice", fmt.Sprint("k", i), `[ Executable = "/bin/true"; ]`).ID)
 	}
-	l, err := f.store.Campaign(t.Context(), "front")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Resign()
+	l := f.led()
 	cycle := func() {
 		if _, err := f.s.Cycle(t.Context(), l.Epoch); err != nil {
 			t.Fatal(err)

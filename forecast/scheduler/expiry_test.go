@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,29 +22,27 @@ func (w *world) job(id string) *Job {
 // said tells how often an event is in a job's log, and its last words.
 func (w *world) said(id, event string) (n int, last string) {
 	w.t.Helper()
-	list, err := w.store.Log(w.t.Context(), id, 0, 1000)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	for _, e := range list {
-		if e.Event == event {
-			n, last = n+1, e.Said
-		}
+	for _, e := range w.logged(id, event) {
+		n, last = n+1, e.Said
 	}
 	return n, last
 }
 
-// booked are the clusters at which the log of a job says that it was booked.
-func (w *world) booked(id string) (at []string) {
+// logged are the entries of a job's log about one event.
+func (w *world) logged(id, event string) []Entry {
 	w.t.Helper()
 	list, err := w.store.Log(w.t.Context(), id, 0, 1000)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	for _, e := range list {
-		if e.Event == "booked" {
-			at = append(at, e.Cluster)
-		}
+	return slices.DeleteFunc(list, func(e Entry) bool { return e.Event != event })
+}
+
+// booked are the clusters at which the log of a job says that it was booked.
+func (w *world) booked(id string) (at []string) {
+	w.t.Helper()
+	for _, e := range w.logged(id, "booked") {
+		at = append(at, e.Cluster)
 	}
 	return at
 }

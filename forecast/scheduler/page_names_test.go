@@ -37,11 +37,7 @@ func TestPageCallsPeopleBriefly(t *testing.T) {
 		api.Door.Admins, api.Login = []string{whole}, &Login{Issuer: "https://iam.example.org/"}
 	})
 	id := f.submit("long", "k", `[ JobName = "one"; Executable = "/bin/true"; ]`).ID
-	l, err := f.store.Campaign(t.Context(), "front")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Resign()
+	l := f.led()
 	cycle := func() {
 		if _, err := f.s.Cycle(t.Context(), l.Epoch); err != nil {
 			t.Fatal(err)
