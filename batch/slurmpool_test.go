@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gridbroker/batch"
+	"gridbroker/testdata/testbed"
 )
 
 // poolJob is a job of slowPool, with what it holds of the plan: from start or its place on.
@@ -176,6 +177,7 @@ func (p *slowPool) run(tasks []batch.Task) {
 // TestSlurmPool: on equal processors, as a trace without nodes is replayed, every start is that of a
 // Slurm that makes all places anew in every pass, where jobs take their limits and where they end before.
 func TestSlurmPool(t *testing.T) {
+	testbed.Computes(t)
 	for seed := range uint64(400) {
 		rng := rand.New(rand.NewPCG(seed, 97))
 		p := batch.Slurm{Interval: time.Duration(1+rng.IntN(90)) * time.Second, Resolution: time.Duration(1+59*rng.IntN(2)) * time.Second, Window: time.Duration(1+rng.IntN(4)) * time.Hour}

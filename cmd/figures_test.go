@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strconv"
 	"testing"
+
+	"gridbroker/testdata/testbed"
 )
 
 // figureNames are those of figures for Prometheus; what a guide shortens ends otherwise.
@@ -15,6 +17,7 @@ var figureNames = regexp.MustCompile(`grid_(?:scheduler|agent|manager|follow)_[a
 
 // TestFiguresOfTheGuides: who sets an alert on a figure that a guide names has one that there is.
 func TestFiguresOfTheGuides(t *testing.T) {
+	testbed.Computes(t)
 	there := map[string]bool{}
 	parsed(t, func(dir string, _ *token.FileSet, f *ast.File) {
 		ast.Inspect(f, func(n ast.Node) bool {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"gridbroker/testdata/testbed"
 )
 
 // decoders are what texts are taken apart with, by the packages that have them.
@@ -100,6 +102,7 @@ var unfuzzed = map[string][]string{
 // TestForeignTextIsFuzzed: every file of the program that takes a text apart has a fuzz test, or a reason why it needs none,
 // here; no fuzz test and no file is named that is not there.
 func TestForeignTextIsFuzzed(t *testing.T) {
+	testbed.Computes(t)
 	said := map[string]bool{}
 	for _, list := range slices.Concat(slices.Collect(maps.Values(fuzzed)), slices.Collect(maps.Values(unfuzzed))) {
 		for _, file := range list {

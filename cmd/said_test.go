@@ -5,11 +5,14 @@ import (
 	"go/token"
 	"path/filepath"
 	"testing"
+
+	"gridbroker/testdata/testbed"
 )
 
 // TestWhatIsSaidIsSafe: the command prints messages by sayOut, sayErr and say alone, which
 // make safe what others wrote in them; so no verb can forget it.
 func TestWhatIsSaidIsSafe(t *testing.T) {
+	testbed.Computes(t)
 	// Nothing else of the command writes formatted text: complaints.go has a writer of its own.
 	by := map[string]bool{"say.go": true, "complaints.go": true}
 	seen := 0

@@ -122,6 +122,7 @@ var httpTwo = []string{"../forecast/managers/daemon"}
 // Whoever answers over HTTP is not believed to mean well: every client's transport is made a
 // wary one (credential.Wary) where it is made.
 func TestClientsAreWary(t *testing.T) {
+	testbed.Computes(t)
 	parsed(t, func(dir string, set *token.FileSet, f *ast.File) {
 		if strings.HasPrefix(dir, "../testdata") || slices.Contains(httpTwo, dir) {
 			return

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"gridbroker/testdata/testbed"
 )
 
 // captured is the time at which the captures in testdata were made.
@@ -129,6 +131,7 @@ func TestGlue20AgainstManifest(t *testing.T) {
 }
 
 func TestSnapshotJSON(t *testing.T) {
+	testbed.Computes(t)
 	for id, r := range decode(t, glue1, glue2) {
 		text, err := json.Marshal(r)
 		if err != nil {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"gridbroker/testdata/testbed"
 )
 
 // shown writes entries as they were read.
@@ -302,6 +304,7 @@ func TestOrderOfEntries(t *testing.T) {
 
 // TestMergeAgain: what is merged already stays as it is.
 func TestMergeAgain(t *testing.T) {
+	testbed.Computes(t)
 	for _, files := range [][]string{{glue1}, {glue2}, {glue1, glue2}} {
 		d := NewDecoder("test")
 		for _, f := range files {

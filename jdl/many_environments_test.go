@@ -11,6 +11,7 @@ import (
 
 // A job that asks for runtime environments without end is refused as their list grows.
 func TestEnvironmentsWithoutEnd(t *testing.T) {
+	testbed.Computes(t)
 	var clauses []string
 	for i := range 50_000 {
 		clauses = append(clauses, fmt.Sprintf(`Member("T%d", other.GlueHostApplicationSoftwareRunTimeEnvironment)`, i))

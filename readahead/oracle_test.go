@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"gridbroker/testdata/testbed"
 )
 
 // The rules of the experiment once more, from its text and not from our code, as plainly
@@ -209,6 +211,7 @@ func (p *plainly) wideFrom(at float64, blocks int64) float64 {
 
 // TestRulesOnceMore: what a run takes is what the rules say, at settings of no given table.
 func TestRulesOnceMore(t *testing.T) {
+	testbed.Computes(t)
 	rng := rand.New(rand.NewPCG(17, 3))
 	pick := func(list ...float64) float64 { return list[rng.IntN(len(list))] }
 	for n := range 400 {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"gridbroker/testdata/reference"
+	"gridbroker/testdata/testbed"
 )
 
 // referencePoint is one setting of a results file with its mean times, or what is wrong with it.
@@ -24,6 +25,7 @@ type referencePoint struct {
 // TestReference compares the model with every point of read-ahead results that
 // lies under reference/ of the directory that GRID_TESTDATA names.
 func TestReference(t *testing.T) {
+	testbed.Computes(t)
 	good, exact := 0, 0
 	points := readPoints(reference.Objects(t, pointKeys...))
 	for _, p := range points {

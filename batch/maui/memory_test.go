@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"gridbroker/testdata/testbed"
 )
 
 const remembering = `RESERVATIONPOLICY HIGHEST
@@ -27,6 +29,7 @@ USERCFG[u1] FSTARGET=60
 // TestMemory: a scheduler that is replaced by a new one with its memory between
 // any two iterations decides as one that is not.
 func TestMemory(t *testing.T) {
+	testbed.Computes(t)
 	started, differs := 0, 0
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 2))

@@ -225,6 +225,7 @@ func abs(v float64) float64 { return max(v, -v) }
 // free node is always taken when a slot on it begins, they fall; on one where nothing comes,
 // they rise; and they are kept.
 func TestSlotOdds(t *testing.T) {
+	testbed.Computes(t)
 	for n, taken := range []bool{true, true, false} {
 		b := newBench(t)
 		b.site.state.Nodes = b.site.state.Nodes[:1]

@@ -12,11 +12,13 @@ import (
 
 	"gridbroker/batch"
 	"gridbroker/forecast/wire"
+	"gridbroker/testdata/testbed"
 )
 
 // An agent that tells on what was foretold some minutes ago, where nothing has happened, tells and learns what one
 // does that foretells it anew. Jobs come, begin, end and are booked at random, and it is quiet for minutes in between.
 func TestRefreshTellsAndLearnsAsForetelling(t *testing.T) {
+	testbed.Computes(t)
 	quick, slow := newScene(t), newScene(t)
 	for turn := range 1500 {
 		for _, s := range [...]*scene{quick, slow} {
@@ -39,6 +41,7 @@ func TestRefreshTellsAndLearnsAsForetelling(t *testing.T) {
 
 // What was told of a job that waits stays until it is said to.
 func TestToldForIsAsLongAsItStays(t *testing.T) {
+	testbed.Computes(t)
 	rng, bounded := rand.New(rand.NewPCG(9, 9)), 0
 	for range 20_000 {
 		const now, end = 1000, 22_600

@@ -11,11 +11,13 @@ import (
 
 	"gridbroker/forecast/wire"
 	"gridbroker/plugins"
+	"gridbroker/testdata/testbed"
 )
 
 // A scheduler that tells of more bookings than a cluster can have is believed the soonest of them: each is held
 // against every job that waits.
 func TestMoreBookingsThanProcessors(t *testing.T) {
+	testbed.Computes(t)
 	b := newBench(t)
 	at := b.now.Unix()
 	for i := range int64(50_000) {

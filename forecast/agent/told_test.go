@@ -9,11 +9,13 @@ import (
 
 	"gridbroker/batch"
 	"gridbroker/forecast/wire"
+	"gridbroker/testdata/testbed"
 )
 
 // What a scheduler has of local jobs after any events, in pictures of any order and with answers that are lost, is what
 // would be told anew, but for starts that are near enough.
 func TestDeltasTellWhatASetMadeAnewTells(t *testing.T) {
+	testbed.Computes(t)
 	for seed := range uint64(8) {
 		b := newBench(t)
 		b.site.state = busy(8, 24, 30)

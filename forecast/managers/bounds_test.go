@@ -16,6 +16,7 @@ import (
 // TestNeighboursThatTellMuch: what some neighbours tell, each of them as much as it may, makes no message for others that these would
 // have to refuse, and hides nobody who tells little.
 func TestNeighboursThatTellMuch(t *testing.T) {
+	testbed.Computes(t)
 	const rogues = 4
 	amounts := func(link int) (s Set) { // of which none covers another
 		for i := range 10_000 {

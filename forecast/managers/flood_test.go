@@ -11,6 +11,7 @@ import (
 
 // TestMessagesOfGiants: the largest messages that a neighbour may send cost a manager with many neighbours little, or are refused.
 func TestMessagesOfGiants(t *testing.T) {
+	testbed.Computes(t)
 	const links = 20
 	amounts := func(n int) (s Set) { // of which none covers another
 		for i := range n {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"gridbroker/testdata/testbed"
 )
 
 // drawResources draws an amount of a few of everything, so that equal ones occur.
@@ -396,6 +398,7 @@ func (f *forest) places() map[ID]int {
 // job runs once, or waits at one manager, or was on a link that broke; nothing
 // is free that is not, and when all is said, neighbours know what there is.
 func TestNoJobIsLostInTheTree(t *testing.T) {
+	testbed.Computes(t)
 	kinds := []Rules{{}, Serving(), {Mark: MarkAck, StayAtBound: true}, {Strict: true}, {Worst: true, NoReturn: true}, {Mark: MarkNone, MaxHops: 8}, {Mark: MarkTake, RequestsFirst: true},
 		{MaxAge: 50, Interval: 10}, {Keep: 2, Refresh: 100}, {Alongside: true, Interval: 5, Paced: true, Calm: true, Coarse: true}, {Pool: true, MaxHops: 10, Alongside: true}, {Pool: true}, {Pool: true, Silent: true, Alongside: true}, {Pool: true, Silent: true, MaxHops: 3, MaxAge: 30}, {ForwardAll: true, MaxHops: 20}}
 	ran := 0

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"gridbroker/testdata/testbed"
 )
 
 // TestCopies: a table stands for as many sites as it says, each as if it had a table of its own.
@@ -58,6 +60,7 @@ func TestMistakesInCopies(t *testing.T) {
 
 // TestExamples: every scenario that comes with the program can be read, and can be played.
 func TestExamples(t *testing.T) {
+	testbed.Computes(t)
 	const dir = "../../testdata/scenarios/"
 	files, err := os.ReadDir(dir)
 	if err != nil || len(files) < 9 {

@@ -145,6 +145,7 @@ func TestIDsAreTheSeeds(t *testing.T) {
 
 // What became of jobs that ended more than a day ago is not kept.
 func TestEndedJobsAreForgotten(t *testing.T) {
+	testbed.Computes(t)
 	s := scenario(t, "failures.toml")
 	s.Jobs.Count, s.Jobs.Load = 30, 0.001
 	g, err := s.grid(Stored, 1)

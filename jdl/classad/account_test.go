@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"gridbroker/jdl/classad"
+	"gridbroker/testdata/testbed"
 )
 
 // TestProgramsTogether: what the programs of one evaluation compile to is bounded for all together, and so is what they and the
 // evaluation spend; the answers beyond the first bound stay the same, those beyond the second are ERROR for all.
 func TestProgramsTogether(t *testing.T) {
+	testbed.Computes(t)
 	terms := make([]string, 20_000)
 	for i := range terms {
 		terms[i] = fmt.Sprintf("other.x + %d > 0", i)
@@ -58,6 +60,7 @@ func TestProgramsTogether(t *testing.T) {
 // TestSearchesOfProgramsTogether: programs of one evaluation, and the evaluation itself, share what their regular expressions may take
 // that go back for ever.
 func TestSearchesOfProgramsTogether(t *testing.T) {
+	testbed.Computes(t)
 	ad := classad.NewAd()
 	ad.Set("id", classad.NewLiteral(classad.StringValue(strings.Repeat("a", 40))))
 	table, eval := classad.NewTable([]*classad.Ad{ad}), classad.NewEvaluation(nil)

@@ -213,6 +213,7 @@ func TestEscapes(t *testing.T) {
 }
 
 func TestTaskList(t *testing.T) {
+	testbed.Computes(t)
 	got, err := taskList("n[0-2]*2:n9")
 	if err != nil || strings.Join(got, " ") != "n0 n0 n1 n1 n2 n2 n9" {
 		t.Errorf("%v %v", got, err)

@@ -3,6 +3,8 @@ package plan
 import (
 	"testing"
 	"time"
+
+	"gridbroker/testdata/testbed"
 )
 
 // Who is kept from a free slot by its owner's function, as one that gives no number, is told so, and not that local jobs are
@@ -25,6 +27,7 @@ func TestOwnersFunctionIsNamed(t *testing.T) {
 
 // What keeps a job waiting is told alike by who looks at every slot and by who ends with the first that fits.
 func TestHinderIsExplain(t *testing.T) {
+	testbed.Computes(t)
 	fits, none := 0, 0
 	for seed := range uint64(20) {
 		jobs, slots, r := varied(t, seed)

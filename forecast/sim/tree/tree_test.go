@@ -180,6 +180,7 @@ func TestTablesAtRest(t *testing.T) {
 
 // A wide job among many narrow ones: without the rule of age it waits for ever.
 func TestAgedJobRuns(t *testing.T) {
+	testbed.Computes(t)
 	var jobs []Job
 	for i := range 4000 {
 		jobs = append(jobs, Job{ID: i + 1, Home: i % 4, Submit: int64(i) * 250, Run: 9000, Width: 1 + i%3})
