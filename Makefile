@@ -66,7 +66,7 @@ bench: ## every benchmark
 fuzz: ## every fuzz test for FUZZTIME each
 	@testdata/fuzz.sh $(FUZZTIME)
 
-testbed-up: ## start the real servers on loopback: A-REX, BDII, Slurm, sshd, VOMS, Nagios, Ganglia, Prometheus
+testbed-up: ## start the real servers on loopback: A-REX, BDII, Slurm, HTCondor, PostgreSQL, VOMS, an OpenID Connect issuer, Nagios, Ganglia, Prometheus
 	@testdata/testbed/testbed.sh up
 
 testbed-down: ## stop them
