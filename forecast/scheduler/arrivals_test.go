@@ -39,7 +39,7 @@ func TestWholeSetsAreHandedOver(t *testing.T) {
 		set.Put(wire.Slot{ID: 1, Node: "n", CPUs: 1, From: now.Unix(), Start: 1, Hold: 1})
 		has := func(when string) {
 			t.Helper()
-			if _, err := leader.Take(t.Context()); err != nil {
+			if err := leader.Take(t.Context()); err != nil {
 				t.Fatal(when, err)
 			}
 			if c := s.mem.clusters["c"]; c == nil || c.set.Digest() != set.Digest() || len(store.fresh.sets) != 0 {

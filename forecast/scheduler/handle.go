@@ -288,7 +288,7 @@ func (w *work) launched(j *Job, r result) {
 		if j.late(w.now.Add(-w.s.conf.Grace).Unix()) { // others may be late, too
 			c.launchMS = max(c.launchMS, took)
 		}
-		whole := c.took(w.now, j, r)
+		whole := max(c.took(w.now, j, r), time.Millisecond) // none is unknown
 		c.sending = max(whole, (7*c.sending+whole)/8)
 		c.changed = true
 		w.change(j)

@@ -21,25 +21,36 @@ func NewTurns(ctx context.Context, s *Scheduler) (*Turns, error) {
 }
 
 // Take is one round: the sites are asked about their jobs, a cycle plans by what
-// agents and sites have told, and what is due in the outbox is done.
-func (t *Turns) Take(ctx context.Context) (Report, error) {
+// agents and sites have told, and what is due in the outbox is done. What became of
+// that is taken in by another cycle, for which a leader is woken by the clock, too.
+func (t *Turns) Take(ctx context.Context) error {
 	if err := t.sites.round(ctx, nil, func(_ string, err error) error { return err }); err != nil {
-		return Report{}, err
-	}
-	r, err := t.s.Cycle(ctx, t.epoch)
-	if err != nil {
-		return r, err
+		return err
 	}
 	for {
+		if _, err := t.s.Cycle(ctx, t.epoch); err != nil {
+			return err
+		}
+		done, err := t.act(ctx)
+		if err != nil || done == 0 {
+			return err
+		}
+	}
+}
+
+// act does what is due in the outbox.
+func (t *Turns) act(ctx context.Context) (done int, err error) {
+	for {
 		list, err := outbox{t.s}.claim(ctx, t.s.conf.Name, t.s.now(), actionsAtOnce)
-		if err != nil || len(list) == 0 {
-			return r, err
+		if err != nil {
+			return done, err
 		}
 		for _, a := range list {
 			outbox{t.s}.act(ctx, a)
 		}
+		done += len(list)
 		if len(list) < actionsAtOnce { // what is done here makes nothing due
-			return r, nil
+			return done, nil
 		}
 	}
 }

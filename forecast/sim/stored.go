@@ -161,7 +161,7 @@ func (c *stored) turn(ctx context.Context) error {
 			return fmt.Errorf("agent of %s: %w", s.Name, err)
 		}
 	}
-	if _, err := c.turns.Take(ctx); err != nil {
+	if err := c.turns.Take(ctx); err != nil {
 		return err
 	}
 	c.at += int64(c.scenario.Cycle.Seconds())
