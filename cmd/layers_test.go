@@ -54,7 +54,7 @@ var mayImport = map[string][]string{
 	"forecast/managers/chart":  {},
 	"forecast/managers/desk":   {"durable/sqlite", "foreign", "forecast/managers", "forecast/managers/daemon", "forecast/turns", "credential"},
 	"forecast/sim/tree":        {"forecast/managers"},
-	"forecast/sim":             {"foreign", "forecast/managers", "forecast/wire", "readahead", "jobs", "broker", "plugins", "batch", "rank", "glue", "jdl", "jdl/classad", "infosys", "forecast/scheduler", "forecast/scheduler/plan", "forecast/agent"},
+	"forecast/sim":             {"durable", "foreign", "forecast/managers", "forecast/wire", "readahead", "jobs", "broker", "plugins", "batch", "rank", "glue", "jdl", "jdl/classad", "infosys", "forecast/scheduler", "forecast/scheduler/plan", "forecast/agent"},
 	"forecast/turns":           {},
 	"forecast/wire":            {"foreign"},
 	"forecast/scheduler/plan":  {},

@@ -152,8 +152,12 @@ const bundleName = "grid-launch-"
 // newBundle makes one, and removes those whose launches were killed.
 func newBundle() (*bundle, error) {
 	begin := fmt.Sprintf("%s%d-", bundleName, os.Geteuid())
-	sweepBundles(os.TempDir(), begin+"*")
-	dir, err := os.MkdirTemp("", begin)
+	temp, err := durable.TempDir()
+	if err != nil {
+		return nil, err
+	}
+	sweepBundles(temp, begin+"*")
+	dir, err := os.MkdirTemp(temp, begin)
 	if err != nil {
 		return nil, err
 	}

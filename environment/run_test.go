@@ -3,6 +3,7 @@ package environment
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"os"
@@ -400,6 +401,23 @@ func TestBundlesOfKilledLaunchesAreSwept(t *testing.T) {
 	left, _ := filepath.Glob(filepath.Join(os.TempDir(), bundleName+"*"))
 	if len(left) != 1 || left[0] != held.dir {
 		t.Errorf("left: %v, want %s alone", left, held.dir)
+	}
+}
+
+// The folder that an OCI runtime reads is made where nobody else can put another in its place, as its settings name programs.
+func TestBundlesWhereOthersExchange(t *testing.T) {
+	temp := filepath.Join(t.TempDir(), "scratch")
+	if err := errors.Join(os.Mkdir(temp, 0o700), os.Chmod(temp, 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", temp)
+	b, err := newBundle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.close()
+	if strings.HasPrefix(b.dir, temp) {
+		t.Error(b.dir)
 	}
 }
 

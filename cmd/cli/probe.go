@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gridbroker/broker"
+	"gridbroker/durable"
 	"gridbroker/glue"
 	"gridbroker/jdl"
 	"gridbroker/jobs"
@@ -145,7 +146,7 @@ func probeRun(ctx context.Context, d *deps, s *session, within time.Duration, pl
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return probeAbandoned(ctx, s, rs, err)
 	}
-	dir, err := os.MkdirTemp("", "grid-probe-")
+	dir, err := durable.MkdirTemp("grid-probe-")
 	if err != nil {
 		return err
 	}

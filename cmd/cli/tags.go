@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gridbroker/durable"
 	"gridbroker/environment"
 	"gridbroker/environment/layers"
 	"gridbroker/environment/registry"
@@ -295,7 +296,7 @@ func tryEnvironment(d *deps, f *tagOptions, name string) (code int, err error) {
 	if node.Program, err = launchProgram(d); err != nil {
 		return 0, err
 	}
-	dir, err := os.MkdirTemp("", "grid-validate")
+	dir, err := durable.MkdirTemp("grid-validate")
 	if err != nil {
 		return 0, err
 	}

@@ -17,7 +17,11 @@ import (
 // removed, and so is this one where it cannot be opened. Otherwise who has opened it removes it.
 func Aside(path, word string, open func(dir string) error) error {
 	var failed error
-	for _, at := range []string{os.TempDir(), "/dev/shm"} {
+	first, failed := durable.TempDir()
+	for _, at := range []string{first, "/dev/shm"} {
+		if at == "" {
+			continue // others can exchange what would be made there
+		}
 		durable.DiscardKilled(at, word)
 		temp, err := os.MkdirTemp(at, fmt.Sprintf("%s%d-*", word, os.Getpid()))
 		if err == nil {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"gridbroker/batch"
+	"gridbroker/durable"
 	"gridbroker/forecast/agent"
 	"gridbroker/forecast/scheduler"
 	"gridbroker/forecast/wire"
@@ -42,7 +43,7 @@ type stored struct {
 type opener func(ctx context.Context, path string, seal *scheduler.Seal) (*scheduler.Store, error)
 
 func newStored(ctx context.Context, g *grid, db opener) (*stored, error) {
-	dir, err := os.MkdirTemp("", "grid-sim-")
+	dir, err := durable.MkdirTemp("grid-sim-")
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	"gridbroker/durable"
 	"gridbroker/plugins"
 )
 
@@ -67,7 +68,7 @@ func (m *external) connect(ctx context.Context) error {
 			return nil
 		}
 	} else {
-		dir, err := os.MkdirTemp("", "grid-ssh-")
+		dir, err := durable.MkdirTemp("grid-ssh-")
 		if err != nil {
 			return &DialError{err}
 		}

@@ -399,3 +399,25 @@ func TestWordsOfSSH(t *testing.T) {
 		t.Errorf("closed twice: %v", err)
 	}
 }
+
+// TestSocketOfTheMaster: who can exchange what lies in TMPDIR does not become the master of our connections: its socket is
+// made where nobody else writes.
+func TestSocketOfTheMaster(t *testing.T) {
+	words := fakeSSH(t, "exit 0\n")
+	temp := filepath.Join(t.TempDir(), "scratch")
+	for _, err := range []error{os.Mkdir(temp, 0o700), os.Chmod(temp, 0o777)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("TMPDIR", temp)
+	opts := Options{Home: t.TempDir(), Environ: os.Environ()}.Defaults()
+	m := newExternal(&opts, Target{Host: "h"})
+	defer m.Close()
+	if err := m.Run(t.Context(), []string{"true"}, nil, &Answer{}); err != nil {
+		t.Fatal(err)
+	}
+	if text := words(); strings.Contains(text, temp) || !strings.Contains(text, "ControlPath=/tmp/") {
+		t.Errorf("%s", text)
+	}
+}
