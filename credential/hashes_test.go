@@ -137,6 +137,9 @@ func TestNamespaces(t *testing.T) {
 		{`TO Issuer SELF PERMIT Subject "("`, "f:1: the pattern"},
 		{"TO Issuer SELF \\\n\nx", "f:1: want: TO Issuer"},
 		{`TO Issuer SELF \`, "f:1: the last line"},
+		{strings.Repeat("TO Issuer SELF PERMIT Subject \"/DC=org/O=x/.*\"\n", 5000) + `TO Issuer SELF PERMIT Subject "/DC=org/.{1,100}"`, "yes"},
+		{strings.Repeat("TO Issuer SELF PERMIT Subject \"((.{1000}))\"\n", 16000), "f:100: the pattern"},
+		{`TO Issuer SELF PERMIT Subject "` + strings.Repeat(".{1000}", 3000) + `"`, "f:1: the pattern"},
 	} {
 		n, err := parseNamespaces("f", []byte(tt.text))
 		got := map[bool]string{true: "yes", false: "no"}[n.allows(ca, me)]
@@ -147,7 +150,7 @@ func TestNamespaces(t *testing.T) {
 			got = "silent"
 		}
 		if !strings.HasPrefix(got, tt.want) {
-			t.Errorf("%q: %s, want %s", tt.text, got, tt.want)
+			t.Errorf("%.200q: %.200s, want %s", tt.text, got, tt.want)
 		}
 	}
 }

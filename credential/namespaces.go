@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"regexp/syntax"
 	"strings"
 
 	"gridbroker/credential/voms"
@@ -30,6 +31,7 @@ const namespacesVersion = "#NAMESPACES-VERSION:"
 // parseNamespaces reads a namespaces file. Errors name file and line.
 func parseNamespaces(file string, data []byte) (namespaces, error) {
 	var all namespaces
+	var weight int
 	var entry strings.Builder
 	first := 0
 	for i, line := range bytes.Split(data, []byte("\n")) {
@@ -45,7 +47,7 @@ func parseNamespaces(file string, data []byte) (namespaces, error) {
 			continue
 		}
 		entry.WriteString(text)
-		if all, err = all.add(entry.String()); err != nil {
+		if all, err = all.add(entry.String(), &weight); err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", file, first, err)
 		}
 		entry.Reset()
@@ -73,8 +75,37 @@ func withoutComment(line string) (string, error) {
 	return line, nil
 }
 
-// add reads one entry; blank text is none.
-func (n namespaces) add(text string) (namespaces, error) {
+// maxPatterns bounds the patterns of a file, by the steps that they are made of: .{1000} is a thousand. A step takes some
+// forty bytes.
+const maxPatterns = 200_000
+
+// steps is about how many a pattern is made of.
+func steps(re *syntax.Regexp) int {
+	n := 1 + len(re.Rune)
+	for _, sub := range re.Sub {
+		n += steps(sub)
+	}
+	if re.Op == syntax.OpRepeat {
+		n *= max(re.Min, re.Max, 1)
+	}
+	return n
+}
+
+// pattern reads one of a whole name, in any case.
+func pattern(text string, weight *int) (*regexp.Regexp, error) {
+	text = `(?is)\A(?:` + voms.NormalDN(text) + `)\z`
+	parsed, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return nil, err
+	}
+	if *weight += steps(parsed); *weight > maxPatterns {
+		return nil, fmt.Errorf("with it the file's patterns have more than %d steps", maxPatterns)
+	}
+	return regexp.Compile(text)
+}
+
+// add reads one entry; blank text is none. weight counts the steps of the file's patterns.
+func (n namespaces) add(text string, weight *int) (namespaces, error) {
 	words, err := quotedWords(text)
 	if err != nil || len(words) == 0 {
 		return n, err
@@ -89,7 +120,7 @@ func (n namespaces) add(text string) (namespaces, error) {
 	} else if !words[2].quoted || e.issuer == "" {
 		return n, errors.New("the issuer is a DN in quotes, or SELF")
 	}
-	if e.subject, err = regexp.Compile(`(?is)\A(?:` + voms.NormalDN(words[5].text) + `)\z`); err != nil {
+	if e.subject, err = pattern(words[5].text, weight); err != nil {
 		return n, fmt.Errorf("the pattern %q: %w", words[5].text, err)
 	}
 	return append(n, e), nil
