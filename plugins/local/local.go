@@ -25,6 +25,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -241,12 +242,18 @@ type damaged struct {
 func (d *damaged) Error() string { return fmt.Sprintf("%s is damaged: %v", d.path, d.err) }
 func (d *damaged) Unwrap() error { return d.err }
 
+// maxKept bounds a file that tells of a job, in bytes: its description may have 64 MiB.
+const maxKept = 512 << 20
+
 func readJSON(path string, v any) error {
-	text, err := os.ReadFile(path)
-	if err != nil {
+	text, err := durable.ReadFile(path, maxKept)
+	if _, unread := errors.AsType[*fs.PathError](err); unread {
 		return err
 	}
-	if err := json.Unmarshal(text, v); err != nil {
+	if err == nil {
+		err = json.Unmarshal(text, v)
+	}
+	if err != nil { // a pipe or a device in its place, too
 		return &damaged{path, err}
 	}
 	return nil

@@ -230,6 +230,22 @@ func TestCancelWaitingAndRunning(t *testing.T) {
 	}
 }
 
+// TestPipeForInput: a job whose standard input is a pipe that nobody writes to fails, and is not one that nobody can end.
+func TestPipeForInput(t *testing.T) {
+	b := newBackend(t, local.Site{Name: "a", Slots: 1})
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	check(t, syscall.Mkfifo(pipe, 0o600))
+	job, device := shell("cat"), shell("head -c 3 | wc -c")
+	job.StdInput, device.StdInput = pipe, "/dev/zero"
+	hs := submit(t, b, request("a", "piped", job), request("a", "device", device))
+	if st := wait(t, b, hs[1], plugins.State.Final); st.State != plugins.Done {
+		t.Errorf("a device: %+v", st)
+	}
+	if st := wait(t, b, hs[0], plugins.State.Final); st.State != plugins.Failed || !strings.Contains(st.Reason, "is a named pipe") {
+		t.Errorf("%+v", st)
+	}
+}
+
 // TestCancelMany: hundreds of jobs are cancelled together, one named twice;
 // what an interrupted call has not come to goes on waiting.
 func TestCancelMany(t *testing.T) {

@@ -42,7 +42,7 @@ func copied(s *site, id string) (bool, error) {
 
 // isCopy reports whether the site's directory is another one than was made.
 func isCopy(s *site) (bool, error) {
-	was, err := os.ReadFile(placeFile(s))
+	was, err := durable.ReadFile(placeFile(s), 64<<10)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil // made by an older program
 	}

@@ -1,10 +1,13 @@
 package local
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 )
 
 // streams are a job's standard streams; nil means /dev/null.
@@ -56,7 +59,26 @@ func create(root *os.Root, name string) (*os.File, error) {
 	if err := root.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return nil, err
 	}
-	return root.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_TRUNC|os.O_APPEND, 0o600)
+	return noPipe(root.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_TRUNC|os.O_APPEND|syscall.O_NONBLOCK, 0o600))
+}
+
+// noPipe refuses a named pipe, which was opened without waiting: who waits for its other end sees neither a cancellation
+// nor the end of the wall time.
+func noPipe(f *os.File, err error) (*os.File, error) {
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Mode()&fs.ModeNamedPipe != 0 {
+		err = fmt.Errorf("%s is a named pipe", f.Name())
+	}
+	if err == nil {
+		err = syscall.SetNonblock(int(f.Fd()), false) // for the job
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
 
 // openInput opens standard input: a file of the job's directory, or an
@@ -66,9 +88,9 @@ func openInput(root *os.Root, name string) (*os.File, error) {
 	case name == "":
 		return nil, nil
 	case filepath.IsAbs(name):
-		return os.Open(name)
+		return noPipe(os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0))
 	}
-	return root.Open(name)
+	return noPipe(root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0))
 }
 
 func (s *streams) close() {
