@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -131,6 +132,16 @@ func TestConfigurationOfOthers(t *testing.T) {
 		if err := open(); err != nil {
 			t.Errorf("%q: %v", line, err)
 		}
+	}
+	os.Remove(filepath.Join(home, ".ssh", "config"))
+	for name, want := range map[string]string{"known_hosts": "it is no regular file", "others": ""} { // which would be waited for
+		if err := syscall.Mkfifo(filepath.Join(home, ".ssh", name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := open(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("a pipe %s: %v", name, err)
+		}
+		os.Remove(filepath.Join(home, ".ssh", name))
 	}
 	if me == 0 {
 		write("config", "HostName evil.example.org\n", 0o600, 65534)

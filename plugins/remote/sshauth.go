@@ -153,7 +153,7 @@ type hostCheck struct {
 func (c *sshConfig) hostKeys() (*hostCheck, error) {
 	var have []string
 	for _, f := range c.knownHosts {
-		if _, err := os.Stat(f); err == nil {
+		if info, err := os.Stat(f); err == nil && info.Mode().IsRegular() { // in /dev/null there is none
 			have = append(have, f)
 		}
 	}

@@ -75,6 +75,11 @@ func readSSHConfig(opts *Options, t Target) (*sshConfig, error) {
 	c.user, c.port = cmp.Or(t.User, get("User"), name), cmp.Or(t.Port, get("Port"), "22")
 	c.onlyKeys, c.hostAlias = strings.EqualFold(get("IdentitiesOnly"), "yes"), get("HostKeyAlias")
 	c.setFiles(opts, conf)
+	for _, file := range c.knownHosts {
+		if info, err := os.Stat(file); err == nil && info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0 {
+			return nil, &plugins.Error{Kind: plugins.Invalid, Op: "read", Endpoint: file, Said: "it is no regular file"} // and would be waited for
+		}
+	}
 	if why := c.beyondKnownHosts(); why != "" {
 		c.reason = why
 	}
