@@ -214,6 +214,9 @@ func (p *parser) missingSemicolon() {
 	if word := measure(p.src, p.off); hint == "" && word != "" {
 		hint = `a value with a unit is a string, "` + word + `"`
 	}
+	if hint == "" && p.tok == tokComma {
+		hint = "a list is written in braces: " + p.attr + " = {..};"
+	}
 	if hint == "" {
 		hint = "is a ; missing at the end of " + p.attr + "?"
 	}

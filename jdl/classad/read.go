@@ -53,8 +53,11 @@ func ReadAd(file string, src []byte, opts ...Option) (*Ad, error) {
 func otherLanguage(file string, src []byte, err error) error {
 	if script := batchScript(src); script != "" {
 		hint := "name it as the Executable of a job, and say there what it asks for"
-		if !bytes.HasPrefix(src, []byte("#!")) {
+		switch begun := bytes.HasPrefix(src, []byte("#!")); {
+		case !begun && script == "Slurm":
 			hint = "its first line has to be #!/bin/bash or the like"
+		case !begun:
+			hint = "begin it with #!/bin/sh, " + hint
 		}
 		return (&Diagnostic{Severity: Fatal, File: file, Pos: Pos{1, 1}, Code: "format", Hint: hint,
 			Msg: "this is a script for " + script + ", not a description of a job"}).ShowLine(string(src))
@@ -100,22 +103,33 @@ func otherFormat(src []byte) string {
 
 // batchMarks begin the lines by which scripts speak to batch systems.
 var batchMarks = [...]struct{ mark, system string }{{"#SBATCH", "Slurm"}, {"#PBS", "PBS"}, {"#$ -", "Grid Engine"}, {"#BSUB", "LSF"},
-	{"#OAR ", "OAR"}, {"#COBALT", "Cobalt"}, {"#PJM", "Fujitsu's job manager"}, {"#MSUB", "Moab"}, {"#flux:", "Flux"}, {"#@$", "NQS"}, {"# @", "LoadLeveler"}, {"#@ ", "LoadLeveler"}}
+	{"#OAR ", "OAR"}, {"#COBALT", "Cobalt"}, {"#PJM", "Fujitsu's job manager"}, {"#MSUB", "Moab"}, {"#flux:", "Flux"}, {"#@$", "NQS"}, {"#JDL ", "DIRAC's dsub"}, {"# @", "LoadLeveler"}, {"#@ ", "LoadLeveler"}}
 
-// batchScript names the batch system that a shell script is for, if any. It begins with #!, or at once with such a line.
+// batchScript names the batch system that a shell script is for, if any. It begins with #!, or such a line stands among
+// the comments that it begins with.
 func batchScript(src []byte) string {
 	begun := bytes.HasPrefix(src, []byte("#!"))
 	for line := range bytes.Lines(src[:min(len(src), 1<<16)]) {
+		if !begun {
+			line = bytes.TrimLeft(line, " \t")
+		}
 		for _, m := range batchMarks {
-			if bytes.HasPrefix(line, []byte(m.mark)) {
+			if rest, ok := bytes.CutPrefix(line, []byte(m.mark)); ok && (m.system != "LoadLeveler" || loadLeveler(rest)) {
 				return m.system
 			}
 		}
-		if !begun {
+		if !begun && len(bytes.TrimSpace(line)) > 0 && line[0] != '#' {
 			return ""
 		}
 	}
 	return ""
+}
+
+// loadLeveler reports whether what follows "# @" is a keyword with a value, or queue: others write names of authors so.
+func loadLeveler(rest []byte) bool {
+	word, _, ok := bytes.Cut(rest, []byte("="))
+	words := bytes.Fields(word)
+	return len(words) == 1 && (ok || string(words[0]) == "queue")
 }
 
 // jhipster reports whether words begin a declaration of JHipster's JDL, which
