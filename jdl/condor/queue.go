@@ -226,6 +226,9 @@ func (p *parser) rows(how, kind, items string, number int) []string {
 		p.fail(number, "let it be a file and say: queue x from FILE", "queue from - is not supported: a description is read again, and standard input is not")
 		return nil
 	case strings.HasSuffix(items, "|"):
+		if rows, ok := sequence(p.constant(strings.TrimSuffix(items, "|"))); ok {
+			return rows
+		}
 		p.fail(number, "let it write a file and say: queue x from FILE", "queue from a program is not supported")
 		return nil
 	}
