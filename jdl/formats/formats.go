@@ -34,7 +34,7 @@ const (
 const byteOrderMark = "\xef\xbb\xbf"
 
 // Detect tells the language of a description by its first character that is
-// not blank: "<" is ADL, "&", "+(", "|" or "(" xRSL, "{" or "[{" JSON; of the
+// not blank, of xRSL's & and +( also below lines of #: "<" is ADL, "&", "+(", "|" or "(" xRSL, "{" or "[{" JSON; of the
 // others a script with options for sbatch is Slurm's, a text that begins with a
 // statement of DAGMan a DAG, one with a queue statement HTCondor's, the rest JDL.
 func Detect(src []byte) Format {
@@ -60,6 +60,10 @@ func Detect(src []byte) Format {
 		return XRSL
 	case '{':
 		return JSON
+	case '#':
+		if below := belowNotes(src); bytes.HasPrefix(below, []byte("&")) || bytes.HasPrefix(below, []byte("+(")) {
+			return XRSL
+		}
 	}
 	if sbatch.Looks(src) {
 		return Sbatch
@@ -71,6 +75,16 @@ func Detect(src []byte) Format {
 		return Condor
 	}
 	return JDL
+}
+
+// belowNotes is what follows the lines of # and blank ones that a text begins with.
+func belowNotes(src []byte) []byte {
+	for {
+		if src = bytes.TrimSpace(src); len(src) == 0 || src[0] != '#' {
+			return src
+		}
+		_, src, _ = bytes.Cut(src, []byte("\n"))
+	}
 }
 
 // ParseJobs reads a description of any number of jobs: what jdl.ParseJobs

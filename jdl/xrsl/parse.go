@@ -41,7 +41,8 @@ type xrslParser struct {
 	vars  map[string]string
 	err   error
 	depth int
-	made  int // bytes of text produced, for variables can grow without bound
+	noted bool // a comment of # is told
+	made  int  // bytes of text produced, for variables can grow without bound
 	place classad.Places
 	warn  func(*classad.Diagnostic)
 
@@ -65,13 +66,9 @@ func parseXRSL(file, src string, warn func(*classad.Diagnostic)) ([][]xrslRelati
 		return nil, p.err
 	}
 	jobs := p.requests(nil)
-	p.skip()
+	skipNotes(p)
 	if p.err == nil && p.at < len(p.src) {
-		hint := ""
-		if p.peek('#') {
-			hint = "comments are (* like this *)"
-		}
-		p.fail(p.at, hint, "unexpected %s", p.found())
+		p.fail(p.at, "", "unexpected %s", p.found())
 	}
 	if p.err == nil && len(jobs) == 0 {
 		p.fail(p.at, "", "no request")
@@ -81,13 +78,13 @@ func parseXRSL(file, src string, warn func(*classad.Diagnostic)) ([][]xrslRelati
 
 // requests adds one request, or those of a list.
 func (p *xrslParser) requests(jobs [][]xrslRelation) [][]xrslRelation {
-	if p.skip(); !p.take('+') {
+	if skipNotes(p); !p.take('+') {
 		return append(jobs, p.request())
 	}
 	if p.depth++; p.depth > xrslDepth {
 		p.fail(p.at, "", "parentheses are nested too deeply")
 	}
-	for p.skip(); p.err == nil && p.take('('); p.skip() {
+	for p.skip(); p.err == nil && p.take('('); skipNotes(p) {
 		jobs = p.requests(jobs)
 		p.skip()
 		p.expect(')', "at the end of a request")
@@ -117,7 +114,7 @@ func (p *xrslParser) request() []xrslRelation {
 func (p *xrslParser) relations(out []xrslRelation) []xrslRelation {
 	p.depth++
 	defer func() { p.depth-- }()
-	for p.skip(); p.err == nil && p.take('('); p.skip() {
+	for skipNotes(p); p.err == nil && p.take('('); skipNotes(p) {
 		if p.skip(); p.peek('&') && p.depth <= xrslDepth {
 			p.take('&')
 			out = p.relations(out)
@@ -383,6 +380,22 @@ func (p *xrslParser) skip() {
 			return
 		}
 		p.at += end + len("(**)")
+	}
+}
+
+// skipNotes skips lines of # where a relation may begin or end, too, which no reader of xRSL does but many write.
+func skipNotes(p *xrslParser) {
+	for p.skip(); p.err == nil && p.peek('#'); p.skip() {
+		if !p.noted {
+			p.noted = true
+			p.warn(&classad.Diagnostic{Severity: classad.Warning, File: p.file, Pos: p.posAt(p.at), Code: "comment",
+				Msg: "a comment with # is skipped here, and ARC refuses it", Hint: "comments are (* like this *)"})
+		}
+		end := strings.IndexByte(p.src[p.at:], '\n')
+		if end < 0 {
+			end = len(p.src) - p.at - 1
+		}
+		p.at += end + 1
 	}
 }
 

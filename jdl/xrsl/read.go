@@ -259,7 +259,7 @@ func (r *xrslReader) files(rel xrslRelation) bool {
 	case "outputfiles":
 		for _, v := range rel.values {
 			if name, url, ok := r.pair(rel, v); ok {
-				if url == name { // it is kept by its own name
+				if url == name || strings.TrimSpace(url) == "" { // it is kept by its own name
 					url = ""
 				}
 				r.b.Output(name, url)

@@ -86,7 +86,7 @@ func TestReadSeveral(t *testing.T) {
 	}
 	for src, want := range map[string]string{
 		strings.Repeat("+(", 200): "nested too deeply",
-		`&(executable=/a) # so`:   "comments are (* like this *)",
+		`&(executable=/a) so # x`: "unexpected",
 		`+(&(rsl_substitution=(A x))(executable=/bin/a))(&(executable=/bin/$(A)))`: "the variable A is not defined",
 		`+`:                                       "no request",
 		`+(&(executable=/a))x`:                    "unexpected",
