@@ -44,12 +44,12 @@ func locked(ctx context.Context, f *os.File) error {
 const lockWait = 20 * time.Second
 
 // Lock takes the lock of a file that several users may open (flock(2)), which closing it gives back. Where somebody else has it for
-// twenty seconds, that is an error.
-func Lock(f *os.File) error {
-	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
+// twenty seconds, that is an error, and so is the end of the context.
+func Lock(ctx context.Context, f *os.File) error {
+	limited, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()
-	err := locked(ctx, f)
-	if errors.Is(err, context.DeadlineExceeded) {
+	err := locked(limited, f)
+	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("%s: somebody else has held the lock for %v", f.Name(), lockWait)
 	}
 	return err

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"gridbroker/durable"
@@ -40,4 +42,32 @@ func TestAlone(t *testing.T) {
 	if left, _ := os.ReadDir(dir); len(left) > 0 {
 		t.Errorf("left is %v", left)
 	}
+}
+
+// TestLock: who waits for the lock of a file goes on when nobody wants it any more, and is told what ended the wait.
+func TestLock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		name := filepath.Join(t.TempDir(), "lock")
+		var files [2]*os.File
+		for i := range files {
+			f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			files[i] = f
+		}
+		if err := durable.Lock(t.Context(), files[0]); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		if err := durable.Lock(ctx, files[1]); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 2*time.Second {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+		if err := durable.Lock(t.Context(), files[1]); err == nil || errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 30*time.Second {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+	})
 }

@@ -46,7 +46,7 @@ func (l Layout) Build(ctx context.Context, tree string) (digest string, err erro
 	r, w := io.Pipe()
 	go func() { w.CloseWithError(writeTar(ctx, w, tree)) }()
 	defer r.Close()
-	return l.add(r)
+	return l.add(ctx, r)
 }
 
 // BuildArchive adds an image of one layer from a tar archive: plain, gzip or zstd.
@@ -66,7 +66,7 @@ func (l Layout) BuildArchive(ctx context.Context, archive string) (digest string
 	defer raw.Close()
 	whole := newWholeTar(raw, ctx.Err)
 	defer whole.copy.Close()
-	if digest, err = l.add(whole); err != nil {
+	if digest, err = l.add(ctx, whole); err != nil {
 		return "", fmt.Errorf("%s: %w", archive, err)
 	}
 	return digest, nil
@@ -172,7 +172,7 @@ func (l Layout) copyImage(ctx context.Context, get Blobs, digest string) (string
 	if err != nil {
 		return "", err
 	}
-	return digest, l.enter(digest, info.Size())
+	return digest, l.enter(ctx, digest, info.Size())
 }
 
 // room sees that the disk has what an image's blobs take.
@@ -213,7 +213,7 @@ func (l Layout) copyBlob(ctx context.Context, get func(context.Context, string) 
 }
 
 // add makes an image of a plain tar.
-func (l Layout) add(raw io.Reader) (string, error) {
+func (l Layout) add(ctx context.Context, raw io.Reader) (string, error) {
 	if err := l.prepare(); err != nil {
 		return "", err
 	}
@@ -247,7 +247,7 @@ func (l Layout) add(raw io.Reader) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return digest, l.enter(digest, manifestSize)
+	return digest, l.enter(ctx, digest, manifestSize)
 }
 
 func (l Layout) document(v any) (digest string, size int64, err error) {
@@ -332,13 +332,13 @@ func (l Layout) sweep() {
 const newBlob = ".new-"
 
 // enter names an image in index.json, so that other programs and a garbage collector find it.
-func (l Layout) enter(digest string, size int64) error {
+func (l Layout) enter(ctx context.Context, digest string, size int64) error {
 	lock, err := os.OpenFile(filepath.Join(l.Dir, ".lock"), os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
 	if err != nil {
 		return err
 	}
 	defer lock.Close()
-	if err := durable.Lock(lock); err != nil {
+	if err := durable.Lock(ctx, lock); err != nil {
 		return err
 	}
 	index := struct {

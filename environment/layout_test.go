@@ -149,7 +149,7 @@ func TestLayoutsOfOthersAreWrittenInThemselves(t *testing.T) {
 				t.Fatal(err)
 			}
 			done := make(chan struct{})
-			go func() { l.add(bytes.NewReader(tarOf(t, file("a", "1")))); close(done) }()
+			go func() { l.add(t.Context(), bytes.NewReader(tarOf(t, file("a", "1")))); close(done) }()
 			select {
 			case <-done:
 			case <-time.After(10 * time.Second):
@@ -180,7 +180,7 @@ func TestLayoutsWhoseLockIsHeld(t *testing.T) {
 		}
 		time.AfterFunc(time.Minute, func() { held.Close() })
 		began := time.Now()
-		if err := l.enter("sha256:x", 1); err == nil || !strings.Contains(err.Error(), "somebody else has held the lock") || time.Since(began) > 30*time.Second {
+		if err := l.enter(t.Context(), "sha256:x", 1); err == nil || !strings.Contains(err.Error(), "somebody else has held the lock") || time.Since(began) > 30*time.Second {
 			t.Errorf("after %v: %v", time.Since(began), err)
 		}
 	})
@@ -208,7 +208,7 @@ func TestImportRefusesExchangedBlobs(t *testing.T) {
 // What keeps an image from being made is said once.
 func TestErrorOfABuildIsSaidOnce(t *testing.T) {
 	l := Layout{Dir: t.TempDir(), Codec: layers.Codec{}}
-	if _, err := l.add(iotest.ErrReader(errors.New("etc/secret: permission denied"))); err == nil || err.Error() != "etc/secret: permission denied" {
+	if _, err := l.add(t.Context(), iotest.ErrReader(errors.New("etc/secret: permission denied"))); err == nil || err.Error() != "etc/secret: permission denied" {
 		t.Errorf("%v", err)
 	}
 }

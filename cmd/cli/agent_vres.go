@@ -219,7 +219,7 @@ func reportVRES(ctx context.Context, d *deps, f agentVRESOptions, node *environm
 		caller, err := tagCaller(d)
 		host, hostErr := os.Hostname()
 		if err = errors.Join(err, hostErr); err == nil {
-			err = tagStore(d, &tagOptions{store: f.store}).ReportCached(caller, host, cached)
+			err = tagStore(d, &tagOptions{store: f.store}).ReportCached(ctx, caller, host, cached)
 		}
 		errs = append(errs, err)
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -95,7 +96,7 @@ func tagsAddCmd(d *deps, f *tagOptions) *cobra.Command {
 published as installable, with its image, licence and description; anything else
 as installednotverified, or as --state says.`,
 		Example: "  grid tags add VO-cms-CMSSW_14_0_0 --vo cms",
-		RunE: func(_ *cobra.Command, names []string) error {
+		RunE: func(cmd *cobra.Command, names []string) error {
 			c, err := tagCaller(d)
 			if err != nil {
 				return err
@@ -112,7 +113,7 @@ as installednotverified, or as --state says.`,
 					list[i].State = tags.State(state)
 				}
 			}
-			return tagsChanged(d, "add", f.vo, names, tagStore(d, f).Add(c, f.vo, list))
+			return tagsChanged(d, "add", f.vo, names, tagStore(d, f).Add(cmd.Context(), c, f.vo, list))
 		},
 	}
 	cmd.Flags().StringVar(&state, "state", "", "publish in this `STATE` of GLUE 2.0: "+strings.Join(tagStates(), ", "))
@@ -172,12 +173,12 @@ func tagsRemoveCmd(d *deps, f *tagOptions) *cobra.Command {
 		ValidArgsFunction: completePublished(d, f),
 		Long:              "Remove takes tags back, all of them or none: one that is not published is an error.",
 		Example:           "  grid tags remove VEE-Debian10",
-		RunE: func(_ *cobra.Command, names []string) error {
+		RunE: func(cmd *cobra.Command, names []string) error {
 			c, err := tagCaller(d)
 			if err != nil {
 				return err
 			}
-			return tagsChanged(d, "remove", f.vo, names, tagStore(d, f).Remove(c, f.vo, names))
+			return tagsChanged(d, "remove", f.vo, names, tagStore(d, f).Remove(cmd.Context(), c, f.vo, names))
 		},
 	}, voInstead)
 }
@@ -242,11 +243,11 @@ its definition names. The tag's state becomes installedverified, or
 installedbroken where the test failed; where the environment could not be made
 here, or validating was interrupted, the state stays.`,
 		Example: "  grid tags validate VEE-Debian11",
-		RunE:    func(_ *cobra.Command, names []string) error { return runTagsValidate(d, f, names[0]) },
+		RunE:    func(cmd *cobra.Command, names []string) error { return runTagsValidate(cmd.Context(), d, f, names[0]) },
 	}, voInstead)
 }
 
-func runTagsValidate(d *deps, f *tagOptions, name string) error {
+func runTagsValidate(ctx context.Context, d *deps, f *tagOptions, name string) error {
 	c, err := tagCaller(d)
 	if err != nil {
 		return err
@@ -262,7 +263,7 @@ func runTagsValidate(d *deps, f *tagOptions, name string) error {
 	if code != 0 {
 		state = tags.InstalledBroken
 	}
-	if err := tagStore(d, f).SetState(c, f.vo, name, state); err != nil {
+	if err := tagStore(d, f).SetState(ctx, c, f.vo, name, state); err != nil {
 		return err
 	}
 	if d.json {

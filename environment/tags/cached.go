@@ -1,6 +1,7 @@
 package tags
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,8 +26,8 @@ type report struct {
 
 // ReportCached records which environments a node has cached. It counts for ten minutes, so that the soft tags of a node
 // whose agent has gone do not stay. It is no change of tags and not in the history.
-func (s *Store) ReportCached(c Caller, node string, cached []string) error {
-	lock, err := s.lock()
+func (s *Store) ReportCached(ctx context.Context, c Caller, node string, cached []string) error {
+	lock, err := s.lock(ctx)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package tags
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -120,7 +121,7 @@ func (s *Store) All() ([]Tag, error) {
 
 // Add publishes tags of a VO: all of them or, where one is refused, none. One that is there already is replaced; one
 // that differs from another in case alone is refused.
-func (s *Store) Add(c Caller, vo string, add []Tag) error {
+func (s *Store) Add(ctx context.Context, c Caller, vo string, add []Tag) error {
 	if _, err := s.file(vo); err != nil {
 		return err
 	}
@@ -132,7 +133,7 @@ func (s *Store) Add(c Caller, vo string, add []Tag) error {
 			return &StateError{t.State}
 		}
 	}
-	return s.change(c, vo, "add", names(add), func(list []Tag) ([]Tag, error) {
+	return s.change(ctx, c, vo, "add", names(add), func(list []Tag) ([]Tag, error) {
 		for _, t := range add {
 			if err := s.ofAnother(vo, t.Name); err != nil {
 				return nil, err
@@ -153,11 +154,11 @@ func (s *Store) Add(c Caller, vo string, add []Tag) error {
 }
 
 // Remove takes tags back; one that is not there is an error, and none is removed.
-func (s *Store) Remove(c Caller, vo string, remove []string) error {
+func (s *Store) Remove(ctx context.Context, c Caller, vo string, remove []string) error {
 	if err := s.there(); err != nil {
 		return err
 	}
-	return s.change(c, vo, "remove", remove, func(list []Tag) ([]Tag, error) {
+	return s.change(ctx, c, vo, "remove", remove, func(list []Tag) ([]Tag, error) {
 		for _, name := range remove {
 			i := find(list, name)
 			if i < 0 {
@@ -170,11 +171,11 @@ func (s *Store) Remove(c Caller, vo string, remove []string) error {
 }
 
 // SetState records what a test of a tag showed.
-func (s *Store) SetState(c Caller, vo, name string, to State) error {
+func (s *Store) SetState(ctx context.Context, c Caller, vo, name string, to State) error {
 	if err := s.there(); err != nil {
 		return err
 	}
-	return s.change(c, vo, "state "+string(to), []string{name}, func(list []Tag) ([]Tag, error) {
+	return s.change(ctx, c, vo, "state "+string(to), []string{name}, func(list []Tag) ([]Tag, error) {
 		i := find(list, name)
 		if i < 0 {
 			return nil, &environment.TagError{Tag: name, Why: "is not published here"}
@@ -185,12 +186,12 @@ func (s *Store) SetState(c Caller, vo, name string, to State) error {
 }
 
 // change edits a list under the store's lock. Its history is on disk before the list takes its place.
-func (s *Store) change(c Caller, vo, verb string, names []string, edit func([]Tag) ([]Tag, error)) error {
+func (s *Store) change(ctx context.Context, c Caller, vo, verb string, names []string, edit func([]Tag) ([]Tag, error)) error {
 	path, err := s.file(vo)
 	if err != nil {
 		return err
 	}
-	lock, err := s.lock()
+	lock, err := s.lock(ctx)
 	if err != nil {
 		return err
 	}
@@ -214,7 +215,7 @@ func (s *Store) change(c Caller, vo, verb string, names []string, edit func([]Ta
 
 // lock keeps other writers out. Who cannot change tags cannot open the file
 // either, and so cannot hold the lock.
-func (s *Store) lock() (*os.File, error) {
+func (s *Store) lock(ctx context.Context) (*os.File, error) {
 	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -225,7 +226,7 @@ func (s *Store) lock() (*os.File, error) {
 	if info, err := f.Stat(); err == nil && info.Mode().Perm()&0o007 != 0 {
 		f.Chmod(0o660) // fails for whom it does not belong to
 	}
-	if err := durable.Lock(f); err != nil {
+	if err := durable.Lock(ctx, f); err != nil {
 		f.Close()
 		return nil, err
 	}

@@ -43,29 +43,29 @@ func TestNames(t *testing.T) {
 func TestTagsOfAVOWhoseNameGoesOn(t *testing.T) {
 	s := newStore(t)
 	tag := func(name string) []Tag { return []Tag{{Name: name, State: Installable}} }
-	if err := s.Add(owner(), "vo.france", tag("VO-vo.france-grilles.fr-early")); err != nil {
+	if err := s.Add(t.Context(), owner(), "vo.france", tag("VO-vo.france-grilles.fr-early")); err != nil {
 		t.Fatal(err) // nobody has heard of the other
 	}
-	if err := s.Add(owner(), "vo.france-grilles.fr", tag("VO-vo.france-grilles.fr-early")); err == nil {
+	if err := s.Add(t.Context(), owner(), "vo.france-grilles.fr", tag("VO-vo.france-grilles.fr-early")); err == nil {
 		t.Error("one tag of two VOs")
 	}
-	if err := s.Add(owner(), "vo.france-grilles.fr", tag("VO-vo.france-grilles.fr-A")); err != nil {
+	if err := s.Add(t.Context(), owner(), "vo.france-grilles.fr", tag("VO-vo.france-grilles.fr-A")); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Add(owner(), "vo.france", tag("VO-vo.france-grilles.fr-B")); err == nil || !strings.Contains(err.Error(), "VO vo.france-grilles.fr") {
+	if err := s.Add(t.Context(), owner(), "vo.france", tag("VO-vo.france-grilles.fr-B")); err == nil || !strings.Contains(err.Error(), "VO vo.france-grilles.fr") {
 		t.Errorf("another VO's tag: %v", err)
 	}
 	writers := "[vo.\"vo.france-x\"]\ngroups = [\"x\"]\n"
 	if err := os.WriteFile(filepath.Join(s.Dir, "writers.toml"), []byte(writers), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Add(owner(), "vo.france", tag("VO-vo.france-x-B")); err == nil {
+	if err := s.Add(t.Context(), owner(), "vo.france", tag("VO-vo.france-x-B")); err == nil {
 		t.Error("a tag of a VO that has none yet")
 	}
-	if err := s.Add(owner(), "vo.france", tag("VO-vo.france-C")); err != nil {
+	if err := s.Add(t.Context(), owner(), "vo.france", tag("VO-vo.france-C")); err != nil {
 		t.Error(err)
 	}
-	if err := s.Remove(owner(), "vo.france", []string{"VO-vo.france-grilles.fr-early"}); err != nil {
+	if err := s.Remove(t.Context(), owner(), "vo.france", []string{"VO-vo.france-grilles.fr-early"}); err != nil {
 		t.Error(err)
 	}
 }
@@ -77,7 +77,7 @@ func TestChangesAreWholeAndKept(t *testing.T) {
 		for _, n := range names {
 			list = append(list, Tag{Name: n, State: Installable})
 		}
-		return s.Add(owner(), vo, list)
+		return s.Add(t.Context(), owner(), vo, list)
 	}
 	if err := add("", "VEE-B", "VEE-A"); err != nil {
 		t.Fatal(err)
@@ -88,13 +88,13 @@ func TestChangesAreWholeAndKept(t *testing.T) {
 	if err := add("", "VEE-D", "vee-a"); err == nil || !strings.Contains(err.Error(), "case alone") {
 		t.Error(err)
 	}
-	if err := s.Remove(owner(), "", []string{"VEE-A", "VEE-Z"}); err == nil {
+	if err := s.Remove(t.Context(), owner(), "", []string{"VEE-A", "VEE-Z"}); err == nil {
 		t.Error("an absent tag was removed")
 	}
 	if err := add("../x", "VO-../x-y"); err == nil {
 		t.Error("a VO that climbs")
 	}
-	if err := s.SetState(owner(), "", "VEE-A", InstalledVerified); err != nil {
+	if err := s.SetState(t.Context(), owner(), "", "VEE-A", InstalledVerified); err != nil {
 		t.Error(err)
 	}
 	all, err := s.All()
@@ -117,8 +117,8 @@ func TestStoreThatIsNotThere(t *testing.T) {
 		"all":       func() error { _, err := s.All(); return err },
 		"published": func() error { _, err := s.Published(); return err },
 		"history":   func() error { _, err := s.History(); return err },
-		"remove":    func() error { return s.Remove(me, "", []string{"VEE-A"}) },
-		"state":     func() error { return s.SetState(me, "", "VEE-A", InstalledNotVerified) },
+		"remove":    func() error { return s.Remove(t.Context(), me, "", []string{"VEE-A"}) },
+		"state":     func() error { return s.SetState(t.Context(), me, "", "VEE-A", InstalledNotVerified) },
 	} {
 		missing, ok := errors.AsType[*MissingError](ask())
 		if !ok || missing.Dir != s.Dir {
@@ -128,7 +128,7 @@ func TestStoreThatIsNotThere(t *testing.T) {
 			t.Errorf("%s has made the store", what)
 		}
 	}
-	if err := s.Add(me, "", []Tag{{Name: "VEE-A", State: InstalledNotVerified}}); err != nil {
+	if err := s.Add(t.Context(), me, "", []Tag{{Name: "VEE-A", State: InstalledNotVerified}}); err != nil {
 		t.Fatal(err)
 	}
 	if list, err := s.Published(); err != nil || len(list) != 1 {
@@ -144,7 +144,7 @@ func TestAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 20 {
 		wg.Go(func() {
-			if err := s.Add(owner(), "x", []Tag{{Name: fmt.Sprintf("VO-x-%d", i), State: Installable}}); err != nil {
+			if err := s.Add(t.Context(), owner(), "x", []Tag{{Name: fmt.Sprintf("VO-x-%d", i), State: Installable}}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -187,13 +187,13 @@ fqan = ["/cms/Role=lcgadmin"]
 		if tt.vo != "" {
 			name = "VO-" + tt.vo + "-X"
 		}
-		err := s.Add(tt.c, tt.vo, []Tag{{Name: name, State: Installable}})
+		err := s.Add(t.Context(), tt.c, tt.vo, []Tag{{Name: name, State: Installable}})
 		if denied, ok := errors.AsType[*DeniedError](err); ok == tt.ok || !ok && err != nil {
 			t.Errorf("%+v of %q: %v %v", tt.c, tt.vo, err, denied)
 		}
 	}
 	os.WriteFile(filepath.Join(s.Dir, "writers.toml"), []byte("[vo.cms]\ngroop = []\n"), 0o644)
-	if err := s.Add(Caller{UID: -1, Groups: []string{"cmssgm"}}, "cms", []Tag{{Name: "VO-cms-Y", State: Installable}}); err == nil {
+	if err := s.Add(t.Context(), Caller{UID: -1, Groups: []string{"cmssgm"}}, "cms", []Tag{{Name: "VO-cms-Y", State: Installable}}); err == nil {
 		t.Error("an unknown key is accepted")
 	}
 }
@@ -367,7 +367,7 @@ func TestCachedTagsArePublishedWhileReported(t *testing.T) {
 	now := at()
 	s := newStore(t)
 	s.Now = func() time.Time { return now }
-	if err := s.Add(owner(), "", []Tag{{Name: "VEE-A", State: Installable}, {Name: "VEE-B", State: Installable}, {Name: "VEE-C", State: InstalledBroken}}); err != nil {
+	if err := s.Add(t.Context(), owner(), "", []Tag{{Name: "VEE-A", State: Installable}, {Name: "VEE-B", State: Installable}, {Name: "VEE-C", State: InstalledBroken}}); err != nil {
 		t.Fatal(err)
 	}
 	published := func() string {
@@ -378,7 +378,7 @@ func TestCachedTagsArePublishedWhileReported(t *testing.T) {
 		return strings.Join(names(list), " ")
 	}
 	for node, cached := range map[string][]string{"n1": {"vee-a", "VEE-Z", "VEE-C"}, "n2": {"VEE-A"}} {
-		if err := s.ReportCached(owner(), node, cached); err != nil {
+		if err := s.ReportCached(t.Context(), owner(), node, cached); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -392,7 +392,7 @@ func TestCachedTagsArePublishedWhileReported(t *testing.T) {
 	if got := published(); got != "VEE-A VEE-B VEE-C" {
 		t.Errorf("by a clock that was ahead, or has jumped back: %s", got)
 	}
-	if err := s.ReportCached(owner(), "n4", []string{"VEE-B"}); err != nil {
+	if err := s.ReportCached(t.Context(), owner(), "n4", []string{"VEE-B"}); err != nil {
 		t.Fatal(err)
 	}
 	if reports, _ := s.reports(); len(reports) != 1 {
@@ -402,7 +402,7 @@ func TestCachedTagsArePublishedWhileReported(t *testing.T) {
 	if got := published(); got != "VEE-A VEE-B VEE-C" {
 		t.Errorf("of agents that are gone: %s", got)
 	}
-	if _, ok := errors.AsType[*DeniedError](s.ReportCached(Caller{User: "x", UID: -1}, "n3", []string{"VEE-B"})); !ok {
+	if _, ok := errors.AsType[*DeniedError](s.ReportCached(t.Context(), Caller{User: "x", UID: -1}, "n3", []string{"VEE-B"})); !ok {
 		t.Error("anybody may report")
 	}
 }
@@ -411,13 +411,13 @@ func TestCachedTagsArePublishedWhileReported(t *testing.T) {
 func TestStoreWhoseLockIsHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)
-		held, err := s.lock()
+		held, err := s.lock(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		time.AfterFunc(time.Minute, func() { held.Close() })
 		began := time.Now()
-		err = s.Add(owner(), "", []Tag{{Name: "VEE-A", State: Installable}})
+		err = s.Add(t.Context(), owner(), "", []Tag{{Name: "VEE-A", State: Installable}})
 		if err == nil || !strings.Contains(err.Error(), "somebody else has held the lock") || time.Since(began) > 30*time.Second {
 			t.Errorf("after %v: %v", time.Since(began), err)
 		}
@@ -428,7 +428,7 @@ func TestStoreWhoseLockIsHeld(t *testing.T) {
 // and keeps nobody waiting at pipes; who may not, holds no lock.
 func TestStoreOfSeveralHands(t *testing.T) {
 	s := newStore(t)
-	add := func() error { return s.Add(owner(), "", []Tag{{Name: "VEE-A", State: Installable}}) }
+	add := func() error { return s.Add(t.Context(), owner(), "", []Tag{{Name: "VEE-A", State: Installable}}) }
 	if err := add(); err != nil {
 		t.Fatal(err)
 	}
@@ -446,7 +446,7 @@ func TestStoreOfSeveralHands(t *testing.T) {
 	if err := os.WriteFile(precious, []byte("[]"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.ReportCached(owner(), "n", nil); err != nil {
+	if err := s.ReportCached(t.Context(), owner(), "n", nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(s.Dir, "writers.toml"), []byte("[site]\ngroups = [\"admins\"]\n"), 0o644); err != nil {
@@ -460,7 +460,7 @@ func TestStoreOfSeveralHands(t *testing.T) {
 			use = func() error { _, err := s.Published(); return err }
 		case "writers.toml":
 			use = func() error {
-				return s.Add(Caller{User: "x", UID: -1, Groups: []string{"admins"}}, "", []Tag{{Name: "VEE-A", State: Installable}})
+				return s.Add(t.Context(), Caller{User: "x", UID: -1, Groups: []string{"admins"}}, "", []Tag{{Name: "VEE-A", State: Installable}})
 			}
 		}
 		if err := use(); err != nil {
@@ -500,7 +500,7 @@ func TestStoreOfSeveralHands(t *testing.T) {
 func TestHistoryThatWasCut(t *testing.T) {
 	s := newStore(t)
 	add := func(name string) {
-		if err := s.Add(owner(), "", []Tag{{Name: name, State: Installable}}); err != nil {
+		if err := s.Add(t.Context(), owner(), "", []Tag{{Name: name, State: Installable}}); err != nil {
 			t.Fatal(err)
 		}
 	}
