@@ -68,7 +68,7 @@ func ofEnvironment(near *jdl.Nearby, args []string) (string, error) {
 		return s, nil
 	}
 	if !has {
-		return "", errors.New("the variable is not set")
+		return "", fmt.Errorf("the variable is not set (HTCondor writes UNDEFINED): set it, or say $ENV(%s:VALUE)", name)
 	}
 	return def, nil
 }

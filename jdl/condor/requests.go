@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"strconv"
+	"strings"
 
 	"gridbroker/jdl"
 	"gridbroker/jdl/classad"
@@ -112,7 +113,7 @@ func (r *reader) quantity(name, s string, unit float64) int64 {
 		mb, sized = jdl.ParseSize(strconv.FormatFloat(n*unit, 'f', -1, 64))
 	}
 	if !sized {
-		r.fail(r.b.Pos, "%s = %s is no size: expressions of what the pool knows are not supported", name, s)
+		r.fail(r.b.Pos, "%s = %s is no size: %s", name, s, whyNoNumber(s))
 	}
 	return mb
 }
@@ -128,8 +129,24 @@ func withoutPart(r *reader, name, s string, n float64) int64 {
 		r.tell(r.b.Pos, "%s = %s is taken as %v: no fewer will do", name, s, math.Ceil(n))
 		return int64(math.Ceil(n))
 	case !(n <= 1<<40) || n != math.Trunc(n):
-		r.fail(r.b.Pos, "%s = %s is no whole number: expressions of what the pool knows are not supported", name, s)
+		r.fail(r.b.Pos, "%s = %s is no whole number: %s", name, s, whyNoNumber(s))
 		return 0
 	}
 	return int64(n)
+}
+
+// whyNoNumber says why a value that asks for something is none, or what may be meant.
+func whyNoNumber(s string) string {
+	if note := noteBehind(s); note != "" {
+		return note
+	}
+	return "expressions of what the pool knows are not supported"
+}
+
+// noteBehind tells that a value goes on after a #, which many mean for a comment: to HTCondor it is a part of the value.
+func noteBehind(s string) string {
+	if strings.Contains(s, " #") || strings.Contains(s, "\t#") {
+		return "a comment has a line of its own"
+	}
+	return ""
 }

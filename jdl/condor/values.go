@@ -48,6 +48,8 @@ func (k kind) fault(value string) string {
 	switch {
 	case err != nil && strings.Contains(value, `\`): // which it reads in another way
 		return ""
+	case err != nil && noteBehind(value) != "":
+		return value + " is no expression: " + noteBehind(value)
 	case err != nil:
 		return value + " is no expression" + because(err)
 	case k == expression:
