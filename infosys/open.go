@@ -72,13 +72,15 @@ func (o *Opener) Open(rawURL string) (Source, error) {
 	return src, nil
 }
 
-// meant is what a source that is a host alone, or is to be asked over plain HTTP, may have been meant to be.
+// meant is what a source that is a host alone or a file, or is to be asked over plain HTTP, may have been meant to be.
 func meant(source string) string {
 	rest, plain := strings.CutPrefix(source, "http://")
 	host, path, _ := strings.Cut(rest, "/")
 	switch {
 	case plain:
 		return fmt.Sprintf("; did you mean %q?", "https://"+rest)
+	case strings.HasPrefix(source, "/"), strings.HasPrefix(source, "."), strings.HasSuffix(source, ".ldif"), strings.HasSuffix(source, ".json"):
+		return fmt.Sprintf("; did you mean %q?", "file:"+source)
 	case strings.Contains(host, ".") && path == "":
 		return fmt.Sprintf("; did you mean %q, a CE, or %q, a BDII?", "https://"+host+"/arex", "ldap://"+host)
 	}
