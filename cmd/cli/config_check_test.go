@@ -56,3 +56,18 @@ func TestConfigCheckFindsWhatFailsLater(t *testing.T) {
 		}
 	}
 }
+
+// TestConfigCheckWithoutAFile: nobody needs a configuration file; check says what counts without one and how to get one, but not of a
+// file that was named.
+func TestConfigCheckWithoutAFile(t *testing.T) {
+	t.Parallel()
+	const hint = "(the defaults of grid config show count; grid config init writes one)"
+	code, _, errs := oneShotWith(t, t.TempDir(), all.Backends(), "config", "check")
+	if code != 2 || !strings.Contains(errs, hint) {
+		t.Errorf("%d %s", code, errs)
+	}
+	code, _, errs = oneShotWith(t, t.TempDir(), all.Backends(), "config", "check", "nope.toml")
+	if code != 2 || strings.Contains(errs, hint) || !strings.Contains(errs, "nope.toml: no such file") {
+		t.Errorf("%d %s", code, errs)
+	}
+}

@@ -111,9 +111,13 @@ func runConfigCheck(d *deps, args []string) error {
 	if len(args) > 0 {
 		d.config = args[0]
 	}
-	path, _ := configPath(d)
+	path, named := configPath(d)
 	if _, err := os.Stat(path); err != nil {
-		return usageError(fmt.Errorf("configuration: %w", err))
+		hint := ""
+		if !named && errors.Is(err, fs.ErrNotExist) {
+			hint = " (the defaults of grid config show count; grid config init writes one)"
+		}
+		return usageError(fmt.Errorf("configuration: %w%s", err, hint))
 	}
 	c, err := loadConfig(d)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 // elsewhere is the verb for what other programs call by this name; "": none.
 func elsewhere(word string) string {
 	suite := false
-	for _, prefix := range []string{"glite-wms-job-", "glite-wms-", "glite-job-", "edg-job-", "dirac-wms-job-", "dirac-wms-", "dirac-"} {
+	for _, prefix := range []string{"glite-wms-job-", "glite-wms-", "wms-job-", "glite-ce-job-", "glite-ce-", "glite-job-", "edg-job-", "dirac-wms-job-", "dirac-wms-", "dirac-"} {
 		if rest, is := strings.CutPrefix(word, prefix); is {
 			word, suite = rest, true
 			break
@@ -18,23 +18,23 @@ func elsewhere(word string) string {
 		here  string
 		there []string
 	}{
-		{"submit", []string{"sub", "sbatch", "qsub", "condor_submit", "condor_submit_dag", "arcsub"}},
+		{"submit", []string{"sub", "sbatch", "qsub", "condor_submit", "condor_submit_dag", "arcsub", "bsub", "oarsub", "dsub", "llsubmit"}},
 		{"submit --dry-run", []string{"plan"}},
 		{"run", []string{"srun", "exec"}},
 		{"match", []string{"list-match"}},
-		{"resources", []string{"sites", "ces", "queues", "infosites", "sinfo", "arcinfo", "condor_status"}},
+		{"resources", []string{"sites", "ces", "queues", "infosites", "sinfo", "arcinfo", "condor_status", "bqueues", "bhosts", "lcg-infosites", "lcg-info", "service-info"}},
 		{"status", []string{"stat", "arcstat"}},
-		{"list --all", []string{"condor_history", "sacct"}},
-		{"list", []string{"ls", "ps", "q", "queue", "jobs", "squeue", "qstat", "condor_q"}},
-		{"show", []string{"describe", "info"}},
+		{"list --all", []string{"condor_history", "sacct", "bhist", "bacct"}},
+		{"list", []string{"ls", "ps", "q", "queue", "jobs", "squeue", "qstat", "condor_q", "bjobs", "oarstat", "dstat", "llq"}},
+		{"show", []string{"describe", "info", "attributes", "parameters", "scontrol"}},
 		{"why", []string{"analyze", "explain", "reason"}},
-		{"log", []string{"history", "logging-info", "logging"}},
-		{"cat", []string{"peek", "logs", "tail", "head", "less", "arccat", "perusal", "condor_tail"}},
+		{"log", []string{"history", "logging-info", "logging", "dlogging"}},
+		{"cat", []string{"peek", "logs", "tail", "head", "less", "arccat", "perusal", "condor_tail", "bpeek", "qpeek"}},
 		{"watch", []string{"wait", "condor_wait"}},
-		{"output", []string{"get", "download", "fetch", "results", "get-output", "condor_transfer_data", "arcget"}},
-		{"cancel", []string{"kill", "stop", "abort", "rm", "qdel", "scancel", "condor_rm", "arckill"}},
-		{"hold", []string{"pause", "suspend", "qhold", "condor_hold"}},
-		{"release", []string{"unhold", "continue", "qrls", "condor_release"}},
+		{"output", []string{"get", "download", "fetch", "results", "get-output", "condor_transfer_data", "arcget", "doutput", "job-output"}},
+		{"cancel", []string{"kill", "stop", "abort", "rm", "qdel", "scancel", "condor_rm", "arckill", "bkill", "oardel", "dkill", "llcancel"}},
+		{"hold", []string{"pause", "suspend", "qhold", "condor_hold", "bstop"}},
+		{"release", []string{"unhold", "continue", "qrls", "condor_release", "bresume"}},
 		{"clean", []string{"delete", "remove", "purge", "arcclean"}},
 		{"resubmit", []string{"retry", "rerun", "reschedule", "arcresub"}},
 		{"restart", []string{"resume", "arcresume"}},
@@ -121,6 +121,10 @@ func habits(verb string) []habit {
 		{nil, []string{"i", "joblist"}, "ids are read from standard input by -: grid " + verb + " - < FILE"},
 		{nil, []string{"j", "jobid"}, "ids stand without a flag: grid " + verb + " ID"},
 		{nil, []string{"c", "cluster"}, "choose jobs by where they are with --at"},
+		{[]string{"log"}, []string{"f", "follow"}, "grid watch shows what happens, grid cat -f ID what a job prints"},
+		{[]string{"submit", "match"}, []string{"n", "N", "t", "l", "R", "W", "M", "nodes", "ntasks", "time", "mem", "mem-per-cpu", "cpus", "cpus-per-task", "gpus", "gres", "walltime"},
+			"the description says what the job asks for; grid run --time, --mem, --cpus and --gpu are for a command without one"},
+		{[]string{"run"}, []string{"mem-per-cpu"}, "--mem SIZE, which is of each slot"},
 		{nil, []string{"f", "F", "force", "noint"}, "--yes answers questions"},
 	}
 }

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -70,6 +71,14 @@ func TestHabitsFromElsewhere(t *testing.T) {
 		"list --colums id":           "unknown flag: --colums; did you mean --columns?",
 		"plan j.jdl":                 `unknown command "plan"; it is grid submit --dry-run here`,
 		"list -x":                    "unknown flag: -x\n",
+		"log -f abcd":                "unknown flag: -f; grid watch shows what happens, grid cat -f ID",
+		"submit --time 1h j.jdl":     "unknown flag: --time; the description says what the job asks for; grid run --time",
+		"run -n 4 -- env":            "4 is no command: processors are --cpus 4, and -n is --dry-run",
+		"bsub":                       `unknown command "bsub"; it is grid submit here`,
+		"bjobs":                      `it is grid list here`,
+		"glite-ce-job-submit -a":     `it is grid submit here`,
+		"glite-ce-job-purge x":       `it is grid clean here`,
+		"wms-job-submit x":           `it is grid submit here`,
 		"list --state dnoe":          "no such state: dnoe; did you mean done?",
 		"run -e A=b -- env":          "unknown flag: -e; --env NAME=VALUE",
 		"run -c 4 -- env":            "unknown flag: -c; --cpus N",
@@ -102,6 +111,30 @@ func TestWordsOfAnotherProgram(t *testing.T) {
 		_, out, errs := oneShotWith(t, t.TempDir(), all.Backends(), strings.Fields(line)...)
 		if !strings.Contains(out+errs, want) || strings.Contains(errs, "unknown flag") {
 			t.Errorf("grid %s:\n%.400s%.300s", line, out, errs)
+		}
+	}
+}
+
+// TestFilesThatStayHere: an argument that is a file here does not travel with the job of run, and that is told; one that is brought or
+// taken back is not.
+func TestFilesThatStayHere(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"in put.txt", "b.txt", "data/x"} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700), os.WriteFile(filepath.Join(dir, name), nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--", "cat", "in put.txt"}, "in put.txt is a file here, and stays here: --in \"in put.txt\" brings it along\n"},
+		{[]string{"--in", "b.txt", "--", "cat", "b.txt", "data/x", "./b.txt", "data/x", "in put.txt"}, "data/x (and 1 more) is a file here, and stays here: --in data/x brings it along\n"},
+		{[]string{"--in", "data/", "--out", "b.txt", "--", "tool", "data/x", "-o", "b.txt", "data", "/etc/passwd"}, ""},
+	} {
+		_, _, errs := oneShotWith(t, dir, all.Backends(), append([]string{"run", "--dry-run", "--info", "local:"}, c.args...)...)
+		if strings.Contains(errs, "stays here") != (c.want != "") || !strings.Contains(errs, c.want) || !strings.Contains(errs, "nothing was sent") {
+			t.Errorf("%q: %s", c.args, errs)
 		}
 	}
 }

@@ -67,7 +67,7 @@ Exit codes are the command's own; 125 says that there was no job to get one from
 		Args: usageArgs(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.seeded = cmd.Flags().Changed("seed")
-			if err := f.sensible(); err != nil {
+			if err := f.sensible(args); err != nil {
 				return usageError(err)
 			}
 			return runCommand(cmd.Context(), d, f, args)
@@ -94,8 +94,11 @@ Exit codes are the command's own; 125 says that there was no job to get one from
 	return cmd
 }
 
-// sensible tells whether the flags say amounts; what else is wrong the description tells.
-func (f *runOptions) sensible() error {
+// sensible tells whether the flags say amounts, and the command is none; what else is wrong the description tells.
+func (f *runOptions) sensible(args []string) error {
+	if _, err := strconv.Atoi(args[0]); err == nil && len(args) > 1 && args[1] == "--" { // srun -n 4
+		return fmt.Errorf("%s is no command: processors are --cpus %s, and -n is --dry-run", args[0], args[0])
+	}
 	if f.cpus < 0 {
 		return fmt.Errorf("--cpus %d: say how many", f.cpus)
 	}
@@ -130,6 +133,7 @@ func runCommand(ctx context.Context, d *deps, f runOptions, argv []string) error
 	}
 	sayWarnings(d, set)
 	sayLine(d, argv)
+	sayLeft(d, f, argv[1:])
 	f.planning = f.regarding(set.Jobs)
 	n := needs{records: mustRecords, services: true, scouts: scouting{on: true, follow: true}}
 	if f.dryRun {
@@ -181,6 +185,37 @@ func sayLine(d *deps, argv []string) {
 	if _, err := os.Stat(abs(d, argv[0])); err != nil {
 		sayErr(d, "no program is called %q: grid run -- sh -c 'LINE' runs a line of a shell", argv[0])
 	}
+}
+
+// sayLeft tells of arguments that are files here and do not travel: the command will not find them.
+func sayLeft(d *deps, f runOptions, args []string) {
+	brought := slices.Concat(f.inputs, f.outputs, []string{f.stdin})
+	var left []string
+	for _, name := range args {
+		info, err := os.Stat(abs(d, name))
+		if err != nil || !info.Mode().IsRegular() || filepath.IsAbs(name) || slices.Contains(left, name) ||
+			slices.ContainsFunc(brought, func(in string) bool { return within(in, name) }) {
+			continue
+		}
+		left = append(left, name)
+	}
+	if len(left) == 0 {
+		return
+	}
+	more := ""
+	if len(left) > 1 {
+		more = fmt.Sprintf(" (and %d more)", len(left)-1)
+	}
+	sayErr(d, "%s%s is a file here, and stays here: --in %s brings it along", left[0], more, jdl.JoinArgs(left[:1]))
+}
+
+// within reports whether a name is that of a file or directory, or of something below it.
+func within(dir, name string) bool {
+	if dir == "" {
+		return false
+	}
+	rest, err := filepath.Rel(dir, name)
+	return err == nil && rest != ".." && !strings.HasPrefix(rest, "../")
 }
 
 // noJob is a failure of this program before there was a job: with the code 1 it could be taken for the command's own.
