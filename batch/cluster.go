@@ -29,7 +29,8 @@ type cluster struct {
 	parts   numbers[string] // of arrays
 	takings numbers[string] // see caps.takes
 	order   numbers[string] // see line
-	ids     map[string]int  // see byID; made when first asked for
+	named   named
+	ids     map[string]int // see byID; made when first asked for
 }
 
 // names numbers strings, each by the same number for ever.
@@ -230,7 +231,7 @@ type wish struct {
 	memory, disk    int64
 	keeps           int64
 	queue, features string
-	nodenames       string
+	named           int
 	access          int32
 	inside, whole   bool
 	apart           bool
@@ -243,7 +244,7 @@ func (c *cluster) need(j *Job) *Need {
 		return nil
 	}
 	access := c.state.access(j, c.now)
-	w := wish{j.Nodes, j.MaxNodes, j.Each, j.Core, j.GPUs, j.Memory, j.Disk, j.keeps(), j.Queue, strings.Join(j.Features, "\x00"), j.nodenames(), access, c.state.inside(j, access), j.Exclusive, j.Reservation != ""}
+	w := wish{j.Nodes, j.MaxNodes, j.Each, j.Core, j.GPUs, j.Memory, j.Disk, j.keeps(), j.Queue, strings.Join(j.Features, "\x00"), c.named.of(j), access, c.state.inside(j, access), j.Exclusive, j.Reservation != ""}
 	if len(j.Also) > 0 {
 		w.queue += "\x00" + strings.Join(j.Also, "\x00")
 	}
@@ -256,9 +257,11 @@ func (c *cluster) need(j *Job) *Need {
 		n.MaxNodes = j.MaxNodes
 	}
 	n.kind = c.kinds.of(w.anyNumber())
+	served, named := *j, c.nodes.named(j)
+	served.Within, served.Without = nil, nil
 	for i := range c.nodes.up {
 		_, _, kept := nodes.nodes[i].kept(w.access)
-		if c.nodes.at(i).serves(j) && (!w.inside || kept) {
+		if (named == nil || named[i]) && c.nodes.at(i).serves(&served) && (!w.inside || kept) {
 			n.allow(int32(i))
 		}
 	}
@@ -275,14 +278,6 @@ func (c *cluster) need(j *Job) *Need {
 	}
 	c.needs[w] = n
 	return n
-}
-
-// nodenames tells of the nodes that a job names.
-func (j *Job) nodenames() string {
-	if len(j.Within)+len(j.Without) == 0 {
-		return ""
-	}
-	return strings.Join(j.Within, "\x00") + "\x01" + strings.Join(j.Without, "\x00")
 }
 
 // anyNumber is the wish that differs in the number of nodes alone.

@@ -53,6 +53,6 @@ func (c *cluster) fork(users *names) *cluster {
 	f.needs, f.ids, f.arrays, f.standings = maps.Clone(c.needs), nil, maps.Clone(c.arrays), maps.Clone(c.standings)
 	f.nodes.sets = maps.Clone(c.nodes.sets)
 	f.parts, f.kinds, f.order = c.parts.clone(), c.kinds.clone(), c.order.clone()
-	f.takings = c.takings.clone()
+	f.takings, f.named = c.takings.clone(), named{number: c.named.number.clone()}
 	return &f
 }
