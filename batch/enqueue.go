@@ -92,6 +92,8 @@ func (c *cluster) refused(j *Job) verdict {
 		return refuse(Held, "held")
 	case q.Closed:
 		return refuse(Closed, "queue %s is closed", q.Name)
+	case j.Unfit != "":
+		return refuse(TooLarge, "%s", j.Unfit)
 	case j.Procs > c.procs:
 		return refuse(TooLarge, "%d processors, %d are up", j.Procs, c.procs)
 	}

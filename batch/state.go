@@ -101,6 +101,7 @@ type Job struct {
 	// Within are the nodes that it runs on, and on no others; empty: on any. Without are
 	// nodes that it does not run on.
 	Within, Without []string
+	Unfit           string // why no node takes it, be they all empty, where its system is known to see that; "": one may
 	Takes           []Take // of Caps
 }
 

@@ -214,16 +214,16 @@ func (j *Job) same(is *Job) bool {
 
 // plain is what a job is but for lists and times, to be compared.
 type plain struct {
-	id, user, group, queue, account, qos, array, reservation string
-	procs, nodes, maxNodes, each, core, gpus, arrayLimit     int
-	memory, disk                                             int64
-	requested, least                                         time.Duration
-	held, exclusive, eligible, suspended, paused             bool
-	priority                                                 float64
+	id, user, group, queue, account, qos, array, reservation, unfit string
+	procs, nodes, maxNodes, each, core, gpus, arrayLimit            int
+	memory, disk                                                    int64
+	requested, least                                                time.Duration
+	held, exclusive, eligible, suspended, paused                    bool
+	priority                                                        float64
 }
 
 func (j *Job) plain() plain {
-	return plain{j.ID, j.User, j.Group, j.Queue, j.Account, j.QOS, j.Array, j.Reservation, j.Procs, j.Nodes, j.MaxNodes, j.Each, j.Core, j.GPUs, j.ArrayLimit,
+	return plain{j.ID, j.User, j.Group, j.Queue, j.Account, j.QOS, j.Array, j.Reservation, j.Unfit, j.Procs, j.Nodes, j.MaxNodes, j.Each, j.Core, j.GPUs, j.ArrayLimit,
 		j.Memory, j.Disk, j.Requested, j.Least, j.Held, j.Exclusive, j.Eligible, j.Suspended, j.Paused, j.Priority}
 }
 

@@ -59,7 +59,7 @@ const maxUnmaterialised = 200_000
 
 // unmaterialised are the jobs that the schedd has still to make, at most so many:
 // like the one that is there.
-func (f *factory) unmaterialised(most int) []batch.Job {
+func (f *factory) unmaterialised(most int, where places) []batch.Job {
 	var jobs []batch.Job
 	total := f.like.amount("TotalSubmitProcs")
 	for n := f.like.amount("JobMaterializeNextProcId"); n < total && len(jobs) < most; n++ {
@@ -67,6 +67,7 @@ func (f *factory) unmaterialised(most int) []batch.Job {
 		later["ProcId"], later["JobStatus"] = float64(n), float64(statusIdle)
 		if j, ok := queuedJob(later); ok {
 			f.bind(&j)
+			where.bind(&j, later)
 			j.Held = f.closed()
 			jobs = append(jobs, j)
 		}

@@ -59,7 +59,7 @@ func (h *Handed) Queue(ctx context.Context) (batch.State, error) {
 	h.mu.Lock()
 	h.suspended = suspended
 	h.mu.Unlock()
-	st := state(s.Options.Now(), s.URL, slots, jobs)
+	st := state(s.Options.Now(), s.URL, slots, jobs, nil)
 	for i := range st.Jobs {
 		b := &st.Jobs[i]
 		b.Array, b.ArrayLimit = "", 0 // those that a factory made may all be let go

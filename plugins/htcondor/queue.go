@@ -32,17 +32,22 @@ func (b *Backend) QueueReader(raw string) (plugins.QueueReader, error) {
 // queueAttributes are read of every job of the schedd.
 var queueAttributes = strings.Join([]string{"ClusterId", "ProcId", "JobStatus", "Owner", "AcctGroup", "RequestCpus", "RequestMemory", "RequestDisk",
 	"RequestGPUs", "QDate", "JobCurrentStartDate", "AllowedJobDuration", "RemoteHost", "JobPrio", "HoldReasonCode", "DeferralTime",
-	"DeferralPrepTime", "TotalSubmitProcs", "JobMaterializeNextProcId", "JobMaterializeLimit", "JobMaterializePaused", "JobUniverse"}, ",")
+	"DeferralPrepTime", "AutoClusterId", "TotalSubmitProcs", "JobMaterializeNextProcId", "JobMaterializeLimit", "JobMaterializePaused", "JobUniverse"}, ",")
 
 // Queue implements plugins.QueueReader: slots as nodes, one queue, and all
-// jobs of the schedd, those that are not materialised yet included. What slots have given
+// jobs of the schedd, those that are not materialised yet included. Those that wait may have the slots that meet their
+// requirements and whose START takes them. What slots have given
 // to other schedds' jobs is held by jobs of nobody's.
 func (q *Queue) Queue(ctx context.Context) (batch.State, error) {
 	slots, jobs, err := q.site.readQueue(ctx, queueAttributes)
 	if err != nil {
 		return batch.State{}, err
 	}
-	st := state(q.site.Options.Now(), q.site.URL, slots, jobs)
+	where, err := q.places(ctx, slots, jobs)
+	if err != nil {
+		return batch.State{}, err
+	}
+	st := state(q.site.Options.Now(), q.site.URL, slots, jobs, where)
 	q.others.fill(&st, slots)
 	return st, nil
 }
@@ -79,7 +84,7 @@ const (
 // queueName is that of the one queue of a schedd.
 const queueName = "condor"
 
-func state(now time.Time, cluster string, slots []slot, jobs []ad) batch.State {
+func state(now time.Time, cluster string, slots []slot, jobs []ad, where places) batch.State {
 	st := batch.State{Now: now, Cluster: cluster, Queues: []batch.Queue{{Name: queueName}}}
 	for _, s := range slots {
 		st.Nodes = append(st.Nodes, node(s))
@@ -88,11 +93,12 @@ func state(now time.Time, cluster string, slots []slot, jobs []ad) batch.State {
 	for _, j := range jobs {
 		if b, ok := queuedJob(j); ok {
 			factories[j.integer("ClusterId")].bind(&b)
+			where.bind(&b, j)
 			st.Jobs = append(st.Jobs, b)
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(factories)) {
-		st.Jobs = append(st.Jobs, factories[id].unmaterialised(maxUnmaterialised-len(st.Jobs))...)
+		st.Jobs = append(st.Jobs, factories[id].unmaterialised(maxUnmaterialised-len(st.Jobs), where)...)
 	}
 	return st
 }

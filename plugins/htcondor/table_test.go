@@ -181,7 +181,7 @@ func FuzzAds(f *testing.F) {
 			meanWait(s.ad)
 			jobs = append(jobs, s.ad)
 		}
-		if st := state(time.Now(), "c", slots, jobs); len(st.Jobs) > maxUnmaterialised+len(jobs) {
+		if st := state(time.Now(), "c", slots, jobs, nil); len(st.Jobs) > maxUnmaterialised+len(jobs) {
 			t.Errorf("%d jobs", len(st.Jobs))
 		}
 	})
