@@ -80,7 +80,7 @@ func TestAsked(t *testing.T) {
 	want := map[string]string{
 		"188":   "8 procs 2 nodes each 4",                                     // -n8 --ntasks-per-node=4
 		"189":   "9 procs 0 nodes each 3",                                     // -n3 -c3
-		"191":   "8 procs 8 nodes",                                            // -N7-8; squeue says one processor
+		"191":   "7 procs 7 nodes",                                            // -N7-8; squeue says one processor
 		"192":   "1 procs 1 nodes 3 gpus",                                     // --gpus=3
 		"193":   "2 procs 1 nodes 2 gpus",                                     // -n2 --gpus-per-task=1
 		"194":   "1 procs 1 nodes 2 gpus [gpu:a] begins 233",                  // of a node that has a and b
@@ -223,7 +223,7 @@ func TestAsked24(t *testing.T) {
 		"23":   "2 procs 1 nodes each 2 1 gpus, 15500 MB",                      // --gres=gpu:1 --mem-per-gpu=15500, of a partition with DefCpuPerGPU=2
 		"25":   "8 procs 2 nodes each 4, 800 MB starts 580",                    // -n8 --ntasks-per-node=4; planned a second sooner
 		"26":   "9 procs 0 nodes each 3, 900 MB",                               // -n3 -c3
-		"27":   "4 procs 4 nodes, 400 MB",                                      // -N3-4; squeue says one processor
+		"27":   "3 procs 3 nodes, 300 MB",                                      // -N3-4; squeue says one processor
 		"28":   "2 procs 1 nodes 2 gpus, 200 MB",                               // -n2 --gpus-per-task=1
 		"30":   "8 procs 2 nodes each 4 [a|b] begins 2397, 800 MB starts 2397", // -C [a|b]
 		"31":   "8 procs 2 nodes each 4 begins 2697, 800 MB starts 2697",       // --contiguous

@@ -100,12 +100,15 @@ func demanded(f []string) demand {
 // where the job leaves it open: on any number then. Of one that is guessed to be on one node
 // squeue does not tell whether it asked for that (see details). Where Slurm plans it on several it did not; else,
 // where that is not known either, it is taken to have, so that it is not foretold to start on what is free of several nodes.
-func (d *demand) spreads(j *batch.Job, guess, gpusOfNode int) {
+// Of one that is to be on so many nodes to so many (-N2-4) squeue tells the most once it was planned: it starts on the least that hold it.
+func (d *demand) spreads(j *batch.Job, guess int, most largest) {
 	switch {
+	case d.nodes > 1 && d.nodes < guess:
+		j.Nodes = min(guess, max(d.nodes, (j.Procs-1)/max(1, most.cpus)+1))
 	case d.nodes != 1 || d.even || j.Procs <= 1:
 	case d.most > guess:
 		j.Nodes, j.MaxNodes = 0, d.most
-	case guess > 1 || d.apart || d.free || d.gpus > gpusOfNode:
+	case guess > 1 || d.apart || d.free || d.gpus > most.gpus:
 		j.Nodes = 0
 	default:
 		j.Nodes = 1
@@ -120,17 +123,19 @@ func (d *demand) onEach(j *batch.Job) int {
 	return d.each
 }
 
-// mostGPUs is how many GPUs a node has at most.
-func mostGPUs(nodes []batch.Node) (most int) {
+// largest is how many GPUs and processors a node has at most.
+type largest struct{ gpus, cpus int }
+
+func largestOf(nodes []batch.Node) (most largest) {
 	for i := range nodes {
-		most = max(most, nodes[i].GPUs)
+		most = largest{max(most.gpus, nodes[i].GPUs), max(most.cpus, nodes[i].CPUs)}
 	}
 	return most
 }
 
-// remember gives a job what is known of its demand, where nodes have so many GPUs at most. GPUs
+// remember gives a job what is known of its demand, where nodes have so much at most. GPUs
 // of the whole job are parted evenly: on the nodes that it asks for or has, else on as few as can be.
-func (c *cluster) remember(j *batch.Job, e *entry, most int) {
+func (c *cluster) remember(j *batch.Job, e *entry, most largest) {
 	waits := j.Started.IsZero()
 	d, ok := c.asked[j.ID]
 	if !ok && waits {
@@ -146,7 +151,7 @@ func (c *cluster) remember(j *batch.Job, e *entry, most int) {
 	}
 	if total := min(d.gpus, maxOn); total > 0 && j.GPUs == 0 {
 		if j.Nodes == 0 {
-			j.Nodes = (total-1)/max(1, most) + 1
+			j.Nodes = (total-1)/max(1, most.gpus) + 1
 		}
 		j.GPUs = (total-1)/j.Nodes + 1
 		j.Features = append(j.Features, d.types...)

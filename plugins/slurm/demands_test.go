@@ -41,7 +41,7 @@ func TestDemands(t *testing.T) {
 		j := job(t, c.row)
 		x := cluster{asked: map[string]demand{j.ID: c.d}, nodes: records("NodeName=a RealMemory=9000\nNodeName=b RealMemory=8000 " + c.alloc + "\n")}
 		x.partsMemory()
-		x.remember(&j, entryWith(c.row), 4)
+		x.remember(&j, entryWith(c.row), largest{gpus: 4})
 		if got := strings.Join(j.Features, ","); j.Memory != c.mem || j.GPUs != c.gpus || j.Nodes != c.nodes && c.nodes > 0 || got != c.features {
 			t.Errorf("%s: %d MB, %d GPUs, %d nodes, %s; want %+v", c.name, j.Memory, j.GPUs, j.Nodes, got, c)
 		}

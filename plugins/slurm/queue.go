@@ -97,12 +97,12 @@ func (c cluster) state(now time.Time, name string) batch.State {
 		}
 	}
 	c.partsMemory()
-	on, gpus, suspends := maxOn, mostGPUs(state.Nodes), c.suspends()
+	on, size, suspends := maxOn, largestOf(state.Nodes), c.suspends()
 	for _, e := range c.jobs {
 		if j, ok := queuedJob(e, on); ok {
 			on -= len(j.Placed)
 			j.ArrayLimit = c.arrays[j.Array]
-			c.remember(&j, e, gpus)
+			c.remember(&j, e, size)
 			e.lasts(&j, suspends)
 			state.Jobs = append(state.Jobs, j)
 		}

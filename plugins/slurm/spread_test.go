@@ -98,8 +98,31 @@ func TestTasksStayWhole(t *testing.T) {
 	d := demanded([]string{"cpu=3,mem=501M,node=1,billing=3 ", "1 ", "1 ", "1 ", "N/A ", "N/A ", "1 ", "0 ", "(null) ", "0:00 ", "N/A ", "N/A ", "N/A ", "0 ", "* ", "N/A "})
 	c := cluster{asked: map[string]demand{"1": d}}
 	j := batch.Job{ID: "1", Procs: 3, Nodes: 2, Memory: 167}
-	if c.remember(&j, nil, 0); j.Each != 3 || j.Nodes != 0 {
+	if c.remember(&j, nil, largest{}); j.Each != 3 || j.Nodes != 0 {
 		t.Errorf("%+v", j)
+	}
+}
+
+// TestRangesOfNodes: a job that is to be on two to four nodes starts on the least that hold it, also once Slurm has planned it: then a 22.05
+// tells four of "-N2-4" as of "-N4", and the two as its resources alone.
+func TestRangesOfNodes(t *testing.T) {
+	for _, x := range []struct {
+		asks, tres string
+		procs      int // and nodes and the most of them, as squeue tells
+		nodes, max int
+		want       int
+	}{
+		{"-N2-4 -n8", "cpu=8,mem=200M,node=2,billing=8 ", 8, 4, 4, 2},
+		{"-N2-4 -n24", "cpu=24,mem=200M,node=2,billing=24 ", 24, 4, 4, 3},
+		{"-N4 -n8", "cpu=8,mem=400M,node=4,billing=8 ", 8, 4, 4, 4},
+		{"-N1-3 -n12", "cpu=12,mem=100M,node=1,billing=12 ", 12, 3, 3, 0},
+	} {
+		d := demanded([]string{x.tres, "1 ", "1 ", fmt.Sprint(x.procs, " "), "N/A ", "N/A ", fmt.Sprint(x.max, " "), "0 ", "(null) ", "0:00 ", "N/A ", "N/A ", "N/A ", "0 ", "* ", "N/A "})
+		c := cluster{asked: map[string]demand{"1": d}}
+		j := batch.Job{ID: "1", Procs: x.procs, Nodes: x.nodes, Memory: 100}
+		if c.remember(&j, nil, largest{cpus: 8}); j.Nodes != x.want {
+			t.Errorf("%s: %d nodes, want %d", x.asks, j.Nodes, x.want)
+		}
 	}
 }
 
