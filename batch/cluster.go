@@ -253,6 +253,7 @@ func (c *cluster) need(j *Job) *Need {
 	}
 	n := &Need{Nodes: j.Nodes, Each: j.Each, Core: j.Core, Memory: w.memory, Keeps: w.keeps, Disk: j.Disk, GPUs: j.GPUs, Whole: j.Exclusive, id: len(c.needs) + 1, access: w.access}
 	q, _ := c.state.queue(j.Queue)
+	n.Spread = q.Spread
 	if n.MaxNodes = q.MaxNodes; j.MaxNodes > 0 && (n.MaxNodes == 0 || j.MaxNodes < n.MaxNodes) {
 		n.MaxNodes = j.MaxNodes
 	}

@@ -1,6 +1,10 @@
 package batch
 
-import "math"
+import (
+	"cmp"
+	"math"
+	"slices"
+)
 
 // nearby is the choice of nodes for a compact job, as Slurm makes it: of the runs of
 // neighbouring nodes of one weight that have room, those of the least weight, and of
@@ -34,8 +38,42 @@ type nodeRun struct {
 	used     bool
 }
 
+// emptiest chooses, of the nodes of the least weight first, those with the most room, as Slurm does in partitions with LLN; nil: not
+// so many as the job may have do.
+func (c *chooser) emptiest(j *job, free *berths) []share {
+	each, procs, least, most := max(1, int32(j.Need.Each)), j.procs, j.apart(), j.most()
+	list := c.found[:0]
+	free.each(func(node, room int32) {
+		if room >= each {
+			list = append(list, share{node, room})
+		}
+	})
+	c.found = list
+	slices.SortStableFunc(list, func(a, b share) int {
+		if c.weights != nil && c.weights[a.node] != c.weights[b.node] {
+			return cmp.Compare(c.weights[a.node], c.weights[b.node])
+		}
+		return cmp.Compare(b.procs, a.procs)
+	})
+	for i := range list {
+		list[i].procs = min(list[i].procs, procs-max(0, least-1)*each) // each of the others gets that at least
+		if procs, least = procs-list[i].procs, least-1; procs <= 0 && least <= 0 {
+			return list[:i+1]
+		}
+		if i+1 == int(most) {
+			break
+		}
+	}
+	return nil
+}
+
 // compact chooses nodes for a compact job, given the room of each.
 func (c *chooser) compact(j *job, free *berths) []share {
+	if j.Need.Spread {
+		if list := c.emptiest(j, free); list != nil {
+			return list
+		}
+	}
 	k := nearby{small: c.small, free: free, heavy: c.weights, procs: j.procs, least: j.apart(), each: max(1, int32(j.Need.Each)), most: j.most(), runs: c.runs[:0], found: c.found}
 	defer func() { c.runs, c.found = k.runs, k.found }()
 	if k.most == 0 {

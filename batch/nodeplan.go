@@ -41,6 +41,7 @@ type Need struct {
 	Disk     int64    // MB per node
 	GPUs     int      // per node
 	Whole    bool     // shares its nodes with nobody
+	Spread   bool     // the nodes with the most room are for it, under slurm alone
 	id       int      // its place among the needs of the cluster, from 1
 	kind     int      // the same of those that differ in Nodes alone
 	set      int      // its place in the sets of the plan, from 1; 0: all nodes

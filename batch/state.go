@@ -44,6 +44,7 @@ type Queue struct {
 	Default     bool          // jobs that name none go there
 	PreemptMode PreemptMode   // what becomes of a job that gives way to one of a queue of greater Priority; see Preemption
 	GraceTime   time.Duration // for how long it then still runs
+	Spread      bool          // the policy slurm gives its jobs the nodes with the most room (Slurm's LLN)
 	Factor      float64       // Slurm's PriorityJobFactor over the greatest, 0 to 1
 }
 

@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"slices"
 	"strings"
 
 	"gridbroker/batch"
@@ -11,13 +12,11 @@ func (c settings) usualMemory() float64 { return c.weight("DefMemPerCPU") }
 
 // wholeCores tells whether Slurm gives jobs cores, and not their threads (slurm.conf(5),
 // SelectTypeParameters).
-func (c settings) wholeCores() bool {
-	for word := range strings.SplitSeq(strings.ToUpper(c["SelectTypeParameters"]), ",") {
-		if word == "CR_CORE" || word == "CR_CORE_MEMORY" {
-			return true
-		}
-	}
-	return false
+func (c settings) wholeCores() bool { return c.selects("CR_CORE") || c.selects("CR_CORE_MEMORY") }
+
+// selects tells whether a word is among SelectTypeParameters.
+func (c settings) selects(word string) bool {
+	return slices.Contains(strings.Split(strings.ToUpper(c["SelectTypeParameters"]), ","), word)
 }
 
 // widen gives waiting jobs the other threads of their cores, where all nodes of their partitions

@@ -18,7 +18,7 @@ func (q *Queue) Rules(ctx context.Context) (plugins.Rules, error) {
 	r, c, err := readRules(ctx, q.site.Command)
 	if err == nil {
 		q.hidden.set(r.Hidden)
-		q.set.Store(&set{c.wholeCores(), c.usualMemory(), r.Policy.Slurm.Multifactor.Partition, c.keepsAccounts(), capsOf(ctx, q.site.Command, c), r.Hidden})
+		q.set.Store(&set{c.wholeCores(), c.usualMemory(), r.Policy.Slurm.Multifactor.Partition, c.keepsAccounts(), capsOf(ctx, q.site.Command, c), r.Hidden, c.selects("CR_LLN")})
 		q.bar(ctx)
 	}
 	return r, err
@@ -152,7 +152,7 @@ func (c settings) unmodelled() (list []string) {
 	}
 	for word := range strings.SplitSeq(strings.ToUpper(c["SelectTypeParameters"]), ",") {
 		switch word {
-		case "CR_SOCKET", "CR_SOCKET_MEMORY", "CR_ONE_TASK_PER_CORE", "CR_LLN", "CR_PACK_NODES":
+		case "CR_SOCKET", "CR_SOCKET_MEMORY", "CR_ONE_TASK_PER_CORE", "CR_PACK_NODES":
 			list = append(list, "SelectTypeParameters="+word)
 		}
 	}

@@ -41,7 +41,7 @@ SuspendTime             = INFINITE
 		"plain":         {plain, batch.Slurm{Interval: 5 * time.Second, Multifactor: weights}, nil, false},
 		"last one wins": {plain + "SchedulerType = sched/builtin\nPrivateData = users,jobs\n", batch.Slurm{Builtin: true, Interval: 5 * time.Second, Multifactor: weights}, nil, true},
 		"what is left out": {plain + "PreemptType = preempt/other\nSchedulerParameters = defer,bf_licenses\nPriorityFlags = DEPTH_OBLIVIOUS,ACCRUE_ALWAYS,NO_NORMAL_ALL\nSelectType = select/linear\nSelectTypeParameters = CR_Socket_Memory,CR_LLN\nPriorityWeightTRES = CPU=100\n",
-			batch.Slurm{Multifactor: always}, []string{"PreemptType=preempt/other", "PriorityFlags=NO_NORMAL_ALL", "PriorityWeightTRES=CPU=100", "SelectType=select/linear", "SelectTypeParameters=CR_LLN", "SelectTypeParameters=CR_SOCKET_MEMORY", "bf_licenses", "defer"}, false},
+			batch.Slurm{Multifactor: always}, []string{"PreemptType=preempt/other", "PriorityFlags=NO_NORMAL_ALL", "PriorityWeightTRES=CPU=100", "SelectType=select/linear", "SelectTypeParameters=CR_SOCKET_MEMORY", "bf_licenses", "defer"}, false},
 		"places that end late":  {"SLURM_VERSION           = 24.11.5\n", batch.Slurm{Recent: true}, nil, false},
 		"later ones, too":       {"SLURM_VERSION           = 25.05.1\n", batch.Slurm{Recent: true}, nil, false},
 		"none that is older":    {"SLURM_VERSION           = 24.05.3\n", batch.Slurm{}, nil, false},

@@ -87,6 +87,7 @@ func (c cluster) state(now time.Time, name string) batch.State {
 	}
 	for _, p := range c.parts {
 		q := queue(p)
+		q.Spread = c.set.spreads || p["LLN"] == "YES"
 		q.Factor = float64(atoi(p["PriorityJobFactor"])) / float64(most)
 		state.Queues = append(state.Queues, q)
 	}

@@ -131,6 +131,7 @@ type set struct {
 	accounts  bool    // jobs start only in partitions that let their accounts in
 	caps      *caps   // nil: none are kept to, or none are told
 	hides     bool    // jobs of others are not shown
+	spreads   bool    // nodes with the most room are for the next job, in all partitions
 }
 
 // QueueReader opens a URL as a reader of the cluster's nodes and jobs.

@@ -249,7 +249,7 @@ func unfold(name string, room int) []string {
 
 // readPairs are the names of pairs that are read here: of nodes, partitions and reservations.
 var readPairs = among(strings.Fields(`NodeName CPUEfctv CPUTot CPUAlloc RealMemory AllocMem TmpDisk Weight Gres ActiveFeatures AvailableFeatures Partitions State Arch Version OS
-	PartitionName PriorityJobFactor PriorityTier MaxTime Default DefaultTime MaxNodes MaxCPUsPerNode MaxMemPerNode PreemptMode GraceTime QoS
+	PartitionName PriorityJobFactor PriorityTier MaxTime Default DefaultTime MaxNodes MaxCPUsPerNode MaxMemPerNode LLN PreemptMode GraceTime QoS
 	AllowGroups AllowAccounts DenyAccounts AllowQos DenyQos Hidden ReservationName StartTime EndTime Nodes CoreCnt Flags Users Groups Accounts
 	ThreadsPerCore MemSpecLimit GresUsed TRES Licenses`))
 
