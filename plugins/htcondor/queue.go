@@ -18,6 +18,7 @@ import (
 type Queue struct {
 	site   *site
 	others strangers
+	limits limits
 }
 
 // QueueReader opens a URL as a reader of the pool's slots and the schedd's jobs.
@@ -32,7 +33,7 @@ func (b *Backend) QueueReader(raw string) (plugins.QueueReader, error) {
 // queueAttributes are read of every job of the schedd.
 var queueAttributes = strings.Join([]string{"ClusterId", "ProcId", "JobStatus", "Owner", "AcctGroup", "RequestCpus", "RequestMemory", "RequestDisk",
 	"RequestGPUs", "QDate", "JobCurrentStartDate", "AllowedJobDuration", "RemoteHost", "JobPrio", "HoldReasonCode", "DeferralTime",
-	"DeferralPrepTime", "AutoClusterId", "TotalSubmitProcs", "JobMaterializeNextProcId", "JobMaterializeLimit", "JobMaterializePaused", "JobUniverse"}, ",")
+	"DeferralPrepTime", "AutoClusterId", "ConcurrencyLimits", "TotalSubmitProcs", "JobMaterializeNextProcId", "JobMaterializeLimit", "JobMaterializePaused", "JobUniverse"}, ",")
 
 // Queue implements plugins.QueueReader: slots as nodes, one queue, and all
 // jobs of the schedd, those that are not materialised yet included. Those that wait may have the slots that meet their
@@ -48,6 +49,9 @@ func (q *Queue) Queue(ctx context.Context) (batch.State, error) {
 		return batch.State{}, err
 	}
 	st := state(q.site.Options.Now(), q.site.URL, slots, jobs, where)
+	if err := q.limits.throttle(ctx, q.site, &st, jobs); err != nil {
+		return batch.State{}, err
+	}
 	q.others.fill(&st, slots)
 	return st, nil
 }
