@@ -459,15 +459,24 @@ func (w *work) ended(j *Job, v seen) {
 	case v.State == plugins.Lost:
 		j.Ending, j.Reason = Failed, "the site does not know it any more"
 	}
-	used := int64(0)
-	if j.Started > 0 {
-		used = fee(j.Priority, j.Procs, int32(min(max(0, j.Ended-j.Started), int64(j.Wall))))
-	}
-	w.release(j, used, "ended")
+	w.release(j, j.used(v.State == plugins.Done), "ended")
 	j.State = Collecting
 	w.do(j, collect, w.now.Unix())
 	w.change(j)
 	w.say(j, j.Booking.Cluster, "ended", "%s %s", v.State, v.Native)
+}
+
+// used is what a job that has ended owes, in thousandths. One that ran pays for a second at least: sites tell times in
+// whole seconds, and who sends thousands that are shorter uses his budget, too.
+func (j *Job) used(ran bool) int64 {
+	if j.Started <= 0 && !ran {
+		return 0
+	}
+	seconds := int64(0)
+	if j.Started > 0 {
+		seconds = min(j.Ended-j.Started, int64(j.Wall))
+	}
+	return fee(j.Priority, j.Procs, int32(max(1, seconds)))
 }
 
 // release closes a booking; what was charged above used is given back.

@@ -32,13 +32,38 @@ func TestRefundsAndOldNews(t *testing.T) {
 			back += row.Amount
 		}
 	}
-	if j.State != Collecting || charged == 0 || back != charged || j.Charged != 0 {
-		t.Errorf("%s: charged %d, paid back %d, %d left", j.State, charged, back, j.Charged)
+	if second := fee(j.Priority, j.Procs, 1); j.State != Collecting || second == 0 || back != charged-second || j.Charged != second {
+		t.Errorf("%s: charged %d, paid back %d, %d left; a second costs %d", j.State, charged, back, j.Charged, second)
 	}
 	deals := len(now.ledger)
 	news{now}.result(result{Job: j.ID, Verb: launch, Key: string(launch) + "/" + j.request(), Kind: plugins.Refused})
 	if j.State != Collecting || len(now.ledger) > deals {
 		t.Errorf("what is said of its launch after its end makes it %s, with %d deals more", j.State, len(now.ledger)-deals)
+	}
+}
+
+// Jobs that are shorter than a second cost their owner something, also where the site does not tell when they began; one that
+// never began costs nothing.
+func TestShortJobsCost(t *testing.T) {
+	for _, c := range []struct {
+		state          plugins.State
+		started, ended int64 // after the booking was made
+		cost           bool
+	}{{plugins.Done, 3, 3, true}, {plugins.Done, 0, 3, true}, {plugins.Failed, 3, 3, true}, {plugins.Failed, 0, 3, false}, {plugins.Lost, 0, 0, false}} {
+		w, a := due(t)
+		j := w.s.mem.jobs.job(a.Job)
+		now := &work{s: w.s, mem: w.s.mem, now: w.now, changed: map[string]*Job{}}
+		news{now}.result(result{Job: j.ID, Verb: launch, Key: string(launch) + "/" + j.request(), Handle: plugins.Handle{ID: "new"}})
+		v := seen{Job: j.ID, Request: j.request(), State: c.state}
+		for to, after := range map[*int64]int64{&v.Started: c.started, &v.Ended: c.ended} {
+			if after > 0 {
+				*to = w.now.Unix() + after
+			}
+		}
+		now.seen(v)
+		if (j.Charged > 0) != c.cost {
+			t.Errorf("%+v: %s, and cost %d", c, j.State, j.Charged)
+		}
 	}
 }
 
