@@ -328,13 +328,28 @@ func (a *API) problem(err error) error {
 	if errors.Is(err, errUnsure) || errors.Is(err, errAbandoned) {
 		return huma.Error504GatewayTimeout("the database did not answer in the end: what was asked for may have been done or not; ask for it again, which does nothing twice")
 	}
-	if diskFull(err) {
-		return huma.Error503ServiceUnavailable("the scheduler's disk is full; nothing was changed; try again when its operator has made room")
+	is, until := ailment(err)
+	return huma.Error503ServiceUnavailable(is + "; nothing was changed; try again" + until)
+}
+
+// ailment is why the database takes nothing, and who has to mend that, in words for users.
+func ailment(err error) (is, until string) {
+	switch {
+	case diskFull(err):
+		return "the scheduler's disk is full", " when its operator has made room"
+	case takesNothing(err):
+		return "the scheduler's database is read-only", " when its operator has made it writable"
+	case shutOut(err):
+		return "the scheduler is not let into its database", " when its operator has mended that"
 	}
-	if takesNothing(err) {
-		return huma.Error503ServiceUnavailable("the scheduler's database is read-only; nothing was changed; try again when its operator has made it writable")
-	}
-	return huma.Error503ServiceUnavailable("the database does not answer; nothing was changed; try again")
+	return "the database does not answer", ""
+}
+
+// shutOut tells whether PostgreSQL answers and does not let the scheduler in: its password or name is another, its
+// database has another name, or it may not read there.
+func shutOut(err error) bool {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (strings.HasPrefix(e.Code, "28") || e.Code == "3D000" || e.Code == "42501")
 }
 
 // takesNothing tells whether PostgreSQL says that it is read-only: it is a standby, or was told to be.

@@ -56,7 +56,8 @@ func (a reporter) news(w http.ResponseWriter, r *http.Request) {
 	n, err := newsOf(ctx, a.S, p.Subject, since)
 	if err != nil {
 		w.Header().Set("Retry-After", "1")
-		http.Error(w, "the database does not answer", http.StatusServiceUnavailable)
+		is, _ := ailment(err)
+		http.Error(w, is, http.StatusServiceUnavailable)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")

@@ -101,7 +101,8 @@ func (a *board) index(w http.ResponseWriter, r *http.Request, tmpl *template.Tem
 	v, err := a.look(r.Context(), p, frameOf(r.URL.Query(), a.S.now().Unix()))
 	if err != nil {
 		a.Log.Error("the page was not shown", "error", err)
-		http.Error(w, "the database does not answer", http.StatusServiceUnavailable)
+		is, _ := ailment(err)
+		http.Error(w, is, http.StatusServiceUnavailable)
 		return
 	}
 	var out bytes.Buffer

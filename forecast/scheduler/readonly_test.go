@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"log/slog"
 	"net/url"
 	"slices"
@@ -10,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // A database that takes nothing, as a standby does, is told as such to who submits and to who pings, and doctor finds
@@ -88,4 +91,56 @@ func TestReadOnlyDatabase(t *testing.T) {
 	set("off")
 	logged("level=WARN msg=leading")
 	readOnly(false)
+}
+
+// A database that does not let the scheduler in, as after its password or name was changed, is not said to be silent: users
+// are told whose affair it is. What PostgreSQL said of it is in the log.
+func TestShutOutOfTheDatabase(t *testing.T) {
+	dsn := postgresDSN(t)
+	f := newFrontOn(t, dsn, nil)
+	u, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := strings.TrimPrefix(u.Path, "/")
+	u.Path = "/postgres"
+	db, err := sql.Open("pgx", u.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	rename := func(from, to string) {
+		t.Helper()
+		for range 100 { // who is told that he is ended is still there for a moment
+			if _, err = db.Exec("select pg_terminate_backend(pid) from pg_stat_activity where datname = $1", from); err == nil {
+				_, err = db.Exec("alter database " + from + " rename to " + to)
+			}
+			if err == nil {
+				return
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+		t.Fatal(err)
+	}
+	rename(name, name+"_moved")
+	defer rename(name+"_moved", name)
+	body := map[string]any{"jobs": []Submission{{Key: "k", JDL: `[ Executable = "/bin/true"; ]`}}}
+	var out struct{ Detail string }
+	for range connections { // those that were ended are told of once
+		out.Detail = ""
+		if code := f.ask(f.client(nil), "alice", "POST", "/v1/jobs", body, &out); code != 503 {
+			t.Fatalf("who submits is told %d %q", code, out.Detail)
+		}
+		if strings.Contains(out.Detail, "not let into") {
+			break
+		}
+	}
+	if want := "the scheduler is not let into its database; nothing was changed; try again when its operator has mended that"; out.Detail != want {
+		t.Errorf("who submits is told %q, want %q", out.Detail, want)
+	}
+	for code, shut := range map[string]bool{"28P01": true, "28000": true, "3D000": true, "42501": true, "57P03": false, "53300": false} {
+		if got := shutOut(fmt.Errorf("failed to connect: %w", &pgconn.PgError{Code: code})); got != shut {
+			t.Errorf("%s: shut out: %v", code, got)
+		}
+	}
 }
