@@ -212,3 +212,43 @@ func TestLongValuesAreNotSaidBack(t *testing.T) {
 		}
 	}
 }
+
+// A job that is more than a scheduler takes is refused by itself, and told why; the others of its request are taken.
+func TestOneTooLargeIsRefusedAlone(t *testing.T) {
+	f := newFront(t, nil)
+	sub := func(key string, change func(*Submission)) Submission {
+		s := Submission{Key: key, JDL: `[ Executable = "/bin/true"; ]`}
+		change(&s)
+		return s
+	}
+	files := func(n int) (list []File) {
+		for i := range n {
+			list = append(list, File{Name: fmt.Sprint("f", i), Body: []byte("x")})
+		}
+		return list
+	}
+	long := strings.Repeat(" ", maxJDL)
+	jobs := []Submission{
+		sub("good", func(*Submission) {}),
+		sub("long", func(s *Submission) { s.JDL += long }),
+		sub("files", func(s *Submission) { s.Files = files(101) }),
+		sub("name", func(s *Submission) { s.Files = []File{{Name: strings.Repeat("n", 256), Body: []byte("x")}} }),
+		sub(strings.Repeat("k", 201), func(*Submission) {}),
+		sub("", func(*Submission) {}),
+		sub("last", func(s *Submission) { s.Files = files(100) }),
+	}
+	var out struct {
+		Jobs   []Taken
+		Detail string
+		Errors []struct{ Message, Location string }
+	}
+	if code := f.ask(f.client(nil), "alice", "POST", "/v1/jobs", map[string]any{"jobs": jobs}, &out); code != 200 || len(out.Jobs) != len(jobs) {
+		t.Fatalf("%d, %d answers: %s %v", code, len(out.Jobs), out.Detail, out.Errors)
+	}
+	for i, want := range []string{"", "its description has 1000029 bytes, the scheduler takes 1000000", "101 files come with it, the scheduler takes 100", "no plain file name", "a key is", "a key is", ""} {
+		got := out.Jobs[i]
+		if (want == "") != (got.ID != "") || !strings.Contains(got.Error, want) || (want == "") != (got.Error == "") {
+			t.Errorf("job %d: %q, %.200q; want %q", i, got.ID, got.Error, want)
+		}
+	}
+}

@@ -32,17 +32,35 @@ type Person struct {
 
 // File is a small input file that comes with a job.
 type File struct {
-	Name string `json:"name" maxLength:"255"`
+	Name string `json:"name" doc:"of at most 255 bytes"`
 	Body []byte `json:"body"`
 }
 
 // Submission is one job to be taken in.
 type Submission struct {
-	Key      string   `json:"key" maxLength:"200" minLength:"1" doc:"the submitter's own name for it; the same key again is the same job"`
-	JDL      string   `json:"jdl" maxLength:"1000000" doc:"the job's record (ClassAd)"`
+	Key      string   `json:"key" doc:"the submitter's own name for it, of 1 to 200 bytes; the same key again is the same job"`
+	JDL      string   `json:"jdl" doc:"the job's record (ClassAd), of at most 1000000 bytes"`
 	Priority float64  `json:"priority,omitempty" minimum:"0" maximum:"1000000" doc:"what each processor-hour costs; default: that of the description, or 1"`
 	Fallback Fallback `json:"fallback,omitempty" enum:"replan,stay" doc:"what becomes of it when it is not in its slot in time"`
-	Files    []File   `json:"files,omitempty" maxItems:"100"`
+	Files    []File   `json:"files,omitempty" doc:"at most 100"`
+}
+
+// maxJDL bounds the description of a job, in bytes, and maxInputs the number of files that come with it. What is beyond is
+// no fault of the request: the others of it are taken.
+const (
+	maxJDL    = 1_000_000
+	maxInputs = 100
+)
+
+// bounded tells what of a submission is more than a scheduler takes.
+func (sub *Submission) bounded() error {
+	if n := len(sub.JDL); n > maxJDL {
+		return &RefusedError{fmt.Sprintf("its description has %d bytes, the scheduler takes %d: let it read what is long from a file or a URL, or submit directly", n, maxJDL)}
+	}
+	if n := len(sub.Files); n > maxInputs {
+		return &RefusedError{fmt.Sprintf("%d files come with it, the scheduler takes %d: pack them into one, name them by URL, or submit directly", n, maxInputs)}
+	}
+	return printable(sub.Key)
 }
 
 // Taken answers one Submission.
@@ -89,7 +107,7 @@ func (s *Scheduler) Submit(ctx context.Context, who Person, list []Submission) (
 func (s *Scheduler) accept(who Person, sub *Submission, now time.Time) (*Job, error) {
 	j := &Job{ID: newID(now, s.conf.Chance), Owner: who.Subject, Key: sub.Key, VO: who.VO, FQANs: who.FQANs, Named: who.Named, Priority: sub.Priority, Fallback: sub.Fallback,
 		Lapses: !who.Vouched.IsZero() && len(names(who.VO, who.FQANs)) > 0, State: Waiting, Submitted: now.Unix()}
-	if err := printable(sub.Key); err != nil {
+	if err := sub.bounded(); err != nil {
 		return nil, err
 	}
 	if err := jdl.CheckPriority(j.Priority); err != nil && j.Priority != 0 {
