@@ -2,8 +2,10 @@ package credential_test
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/pem"
 	"errors"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
@@ -131,5 +133,39 @@ func TestUnknownSubordinate(t *testing.T) {
 	}
 	if err := dial(); err == nil {
 		t.Error("a directory of authorities that everybody can write to is used")
+	}
+}
+
+// TestAuthoritiesThatAllMayExchange: a directory of authorities in whose place everybody can put another one is not used, nor is
+// a file there that everybody can write to.
+func TestAuthoritiesThatAllMayExchange(t *testing.T) {
+	ca := testbed.NewCA(t, "CA", time.Now(), nil)
+	alice := ca.Issue("Alice", nil)
+	above := filepath.Join(t.TempDir(), "above")
+	dir := filepath.Join(above, "certificates")
+	testbed.WriteFile(t, filepath.Join(dir, "ca.pem"), testbed.PEM(ca.Cert), 0o644)
+	link, through := filepath.Join(t.TempDir(), "link"), filepath.Join(above, "link")
+	if err := errors.Join(os.Symlink(dir, link), os.Symlink(dir, through)); err != nil {
+		t.Fatal(err)
+	}
+	believed := func(dir string) error {
+		trust, err := credential.LoadTrust(credential.Env{}, credential.Options{CertDir: dir, CAs: credential.GridCA})
+		if err != nil {
+			return err
+		}
+		return trust.VerifyChain([]*x509.Certificate{alice.Cert})
+	}
+	for _, c := range []struct {
+		above, file fs.FileMode
+		dir         string
+		well        bool
+	}{{0o755, 0o644, dir, true}, {0o777 | fs.ModeSticky, 0o644, dir, true}, {0o775, 0o664, dir, true}, {0o777, 0o644, dir, false}, {0o777, 0o644, link, false},
+		{0o755, 0o644, link, true}, {0o755, 0o646, dir, false}, {0o777, 0o644, through, false}} {
+		if err := errors.Join(os.Chmod(above, c.above), os.Chmod(filepath.Join(dir, "ca.pem"), c.file)); err != nil {
+			t.Fatal(err)
+		}
+		if err := believed(c.dir); (err == nil) != c.well {
+			t.Errorf("%s of %v, a file of %v: %v", c.dir, c.above, c.file, err)
+		}
 	}
 }

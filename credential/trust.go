@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -84,12 +85,8 @@ func systemPool() *x509.CertPool {
 
 // readDir reads all CA certificates (*.0 to *.9, *.pem) of the directory.
 func (t *Trust) readDir() error {
-	info, err := os.Stat(t.dir)
-	if err != nil {
+	if err := exchangedByAll(t.dir); err != nil {
 		return err
-	}
-	if mode := info.Mode(); mode.Perm()&0o002 != 0 {
-		return fmt.Errorf("everybody can write to %s (mode %04o)", t.dir, mode.Perm())
 	}
 	entries, err := os.ReadDir(t.dir)
 	if err != nil {
@@ -103,8 +100,36 @@ func (t *Trust) readDir() error {
 	return nil
 }
 
+// exchangedByAll tells of a directory that everybody can write to, or where another one can be put into its place by everybody:
+// of what it lies in, by its name and by its real one, sticky directories are well. Whom it belongs to is the site's matter.
+func exchangedByAll(dir string) error {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return err
+	}
+	for _, way := range []string{dir, real} {
+		for at, below := way, ""; at != below; at, below = filepath.Dir(at), at {
+			info, err := os.Stat(at)
+			if err != nil {
+				return err
+			}
+			if mode := info.Mode(); mode.Perm()&0o002 != 0 && (at == way || mode&fs.ModeSticky == 0) {
+				return fmt.Errorf("everybody can write to %s (mode %04o)", at, mode.Perm())
+			}
+		}
+	}
+	return nil
+}
+
 func (t *Trust) readCA(path string) {
 	data, err := readPublic("trust", "CA certificate", path)
+	if info, no := os.Stat(path); err == nil && no == nil && info.Mode().Perm()&0o002 != 0 {
+		err = fmt.Errorf("everybody can write to it (mode %04o)", info.Mode().Perm())
+	}
 	if err == nil {
 		var certs []*x509.Certificate
 		if certs, _, err = parsePEM(path, withoutKeys(data), nil); err == nil {
