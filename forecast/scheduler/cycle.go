@@ -27,10 +27,15 @@ const cycleTime = 2 * time.Minute
 // Cycle takes the messages, plans, and writes down what follows: one
 // transaction. After an error nothing has happened, and memory is read anew.
 func (s *Scheduler) Cycle(ctx context.Context, epoch int64) (Report, error) {
+	return cycle(ctx, s, epoch, true)
+}
+
+// cycle is one that plans, or one that only takes in what there is to know.
+func cycle(ctx context.Context, s *Scheduler, epoch int64, plans bool) (Report, error) {
 	ctx, cancel := context.WithTimeout(ctx, cycleTime)
 	defer cancel()
 	began := time.Now()
-	w := &work{s: s, now: s.now(), epoch: epoch, changed: map[string]*Job{}}
+	w := &work{s: s, now: s.now(), epoch: epoch, plans: plans, changed: map[string]*Job{}}
 	s.mu.Lock()
 	mem := s.mem
 	s.mem = nil // nobody's, until this is committed
@@ -84,6 +89,7 @@ type work struct {
 	mem    *memory
 	now    time.Time
 	epoch  int64
+	plans  bool
 	first  bool // memory was read for it: what can wait for the next one does
 	report Report
 
@@ -115,7 +121,7 @@ func (w *work) run(ctx context.Context) error {
 	}
 	w.credentials()
 	w.late()
-	if w.mem.anyToPlan() {
+	if w.plans && w.mem.anyToPlan() {
 		if err := w.plan(ctx); err != nil {
 			return err
 		}

@@ -22,20 +22,20 @@ func NewTurns(ctx context.Context, s *Scheduler) (*Turns, error) {
 
 // Take is one round: the sites are asked about their jobs, a cycle plans by what
 // agents and sites have told, and what is due in the outbox is done. What became of
-// that is taken in by another cycle, for which a leader is woken by the clock, too.
+// that is taken in at once, as by a leader by the clock, who is woken for it; what is
+// to be planned anew waits for the next round.
 func (t *Turns) Take(ctx context.Context) error {
 	if err := t.sites.round(ctx, nil, func(_ string, err error) error { return err }); err != nil {
 		return err
 	}
-	for {
-		if _, err := t.s.Cycle(ctx, t.epoch); err != nil {
-			return err
-		}
-		done, err := t.act(ctx)
-		if err != nil || done == 0 {
-			return err
-		}
+	if _, err := t.s.Cycle(ctx, t.epoch); err != nil {
+		return err
 	}
+	done, err := t.act(ctx)
+	if err == nil && done > 0 {
+		_, err = cycle(ctx, t.s, t.epoch, false)
+	}
+	return err
 }
 
 // act does what is due in the outbox.
