@@ -42,10 +42,15 @@ func TestOwnClauses(t *testing.T) {
 // each, as "error" or "warning", code and a part of the message or its hint. An
 // empty list: nothing.
 func TestAsWritten(t *testing.T) {
-	files := fstest.MapFS{"job/run.sh": {Data: []byte("x")}, "home/here.dat": {Data: []byte("x")}}
+	files := fstest.MapFS{"job/run.sh": {Data: []byte("x")}, "home/here.dat": {Data: []byte("x")},
+		"job/pbs.sh": {Data: []byte("#!/bin/sh\n#PBS -l nodes=1:ppn=8\nhostname\n")}, "job/slurm.sh": {Data: []byte("#!/bin/sh\n#SBATCH -n 8\nhostname\n")}}
 	for _, c := range []struct{ src, want string }{
 		{`Executable = "singularity"; Arguments = "exec img cmd";`, `warning not-in-sandbox the node must have it in its PATH`},
 		{`Executable = "start.sh";`, `error not-in-sandbox write its absolute path`},
+		{`Executable = "pbs.sh"; InputSandbox = {"pbs.sh"};`, `warning batch-options Executable: pbs.sh has options for PBS, which nobody reads there say in the description what the job needs`},
+		{`Executable = "slurm.sh"; InputSandbox = {"slurm.sh"};`, `warning batch-options Executable: slurm.sh has options for Slurm, which nobody reads there grid submit slurm.sh reads them`},
+		{`Executable = "pbs.sh"; InputSandbox = {"pbs.sh"}; CPUNumber = 8;`, ``},
+		{`Executable = "/bin/sh"; Arguments = "pbs.sh"; InputSandbox = {"pbs.sh"};`, ``},
 		{`Executable = "$(CMS)/bin/sum.exe";`, `error relative-path let a shell do it`},
 		{`Executable = "/bin/ls"; InputSandbox = {"here.dat"};`, `warning other-directory /home/here.dat is taken`},
 		{`Executable = "/bin/ls"; InputSandbox = {"file://run.sh"};`, `warning file-url names a host; the file run.sh is taken`},

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -368,7 +369,7 @@ func warnDOS(r *jobReader, attr string, f InputFile) {
 	if info, err := fs.Stat(r.cfg.root, name); err != nil || !info.Mode().IsRegular() {
 		return
 	}
-	begin, err := readBegin(fileOf(r.cfg.root, name), 256)
+	begin, err := readBegin(fileOf(r.cfg.root, name), maxOptions)
 	if err != nil {
 		return
 	}
@@ -381,5 +382,27 @@ func warnDOS(r *jobReader, attr string, f InputFile) {
 		r.warn(r.pos(attr), "byte-order-mark", "save it as UTF-8 without one", "%s: %s begins with a byte order mark: a node sees no #! and runs it by no interpreter", attr, f.Name)
 		return
 	}
+	if warnOptions(r, attr, f.Name, begin) {
+		return
+	}
 	r.cfg.tally.unix[name] = true
+}
+
+// maxOptions is where lines of options for a batch system are looked for in a program, in bytes.
+const maxOptions = 4096
+
+// warnOptions tells of a program that asks a batch system for what the job needs, where the description asks for nothing: nobody
+// reads that. A script for Slurm that is itself the description is read.
+func warnOptions(r *jobReader, attr, name string, begin []byte) bool {
+	system := classad.BatchScript(begin)
+	if system == "" || attr != "Executable" || strings.HasPrefix(r.src, string(begin)) ||
+		slices.ContainsFunc([]string{"WallTime", "CPUTime", "CPUNumber", "Memory", "GPUNumber", "SMPGranularity", "NodeNumber"}, r.has) {
+		return false
+	}
+	hint := "say in the description what the job needs: WallTime, CPUNumber, Memory (grid run --time --cpus --mem)"
+	if system == "Slurm" {
+		hint = "grid submit " + name + " reads them, and makes a job of it"
+	}
+	r.warn(r.pos(attr), "batch-options", hint, "%s: %s has options for %s, which nobody reads there", attr, name, system)
+	return true
 }

@@ -51,7 +51,7 @@ func ReadAd(file string, src []byte, opts ...Option) (*Ad, error) {
 // otherLanguage says so when a text that cannot be read is in a language that
 // shares the ending .jdl.
 func otherLanguage(file string, src []byte, err error) error {
-	if script := batchScript(src); script != "" {
+	if script := BatchScript(src); script != "" {
 		hint := "name it as the Executable of a job, and say there what it asks for"
 		switch begun := bytes.HasPrefix(src, []byte("#!")); {
 		case !begun && script == "Slurm":
@@ -105,9 +105,9 @@ func otherFormat(src []byte) string {
 var batchMarks = [...]struct{ mark, system string }{{"#SBATCH", "Slurm"}, {"#PBS", "PBS"}, {"#$ -", "Grid Engine"}, {"#BSUB", "LSF"},
 	{"#OAR ", "OAR"}, {"#COBALT", "Cobalt"}, {"#PJM", "Fujitsu's job manager"}, {"#MSUB", "Moab"}, {"#flux:", "Flux"}, {"#@$", "NQS"}, {"#JDL ", "DIRAC's dsub"}, {"# @", "LoadLeveler"}, {"#@ ", "LoadLeveler"}}
 
-// batchScript names the batch system that a shell script is for, if any. It begins with #!, or such a line stands among
+// BatchScript names the batch system that a shell script is for, from its beginning; "": none. It begins with #!, or such a line stands among
 // the comments that it begins with.
-func batchScript(src []byte) string {
+func BatchScript(src []byte) string {
 	begun := bytes.HasPrefix(src, []byte("#!"))
 	for line := range bytes.Lines(src[:min(len(src), 1<<16)]) {
 		if !begun {
