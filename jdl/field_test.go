@@ -46,6 +46,8 @@ func TestAsWritten(t *testing.T) {
 		"job/pbs.sh": {Data: []byte("#!/bin/sh\n#PBS -l nodes=1:ppn=8\nhostname\n")}, "job/slurm.sh": {Data: []byte("#!/bin/sh\n#SBATCH -n 8\nhostname\n")}}
 	for _, c := range []struct{ src, want string }{
 		{`Executable = "singularity"; Arguments = "exec img cmd";`, `warning not-in-sandbox the node must have it in its PATH`},
+		{`Executable = "run.sh";`, `error not-in-sandbox Executable "run.sh" is not in the InputSandbox it lies beside the description: add it`},
+		{`Executable = "run.sh"; Site = "LCG.CERN.ch";`, `warning not-in-sandbox Executable "run.sh" is not in the InputSandbox: the node must have it in its PATH a file of that name lies beside`},
 		{`Executable = "start.sh";`, `error not-in-sandbox write its absolute path`},
 		{`Executable = "pbs.sh"; InputSandbox = {"pbs.sh"};`, `warning batch-options Executable: pbs.sh has options for PBS, which nobody reads there say in the description what the job needs`},
 		{`Executable = "slurm.sh"; InputSandbox = {"slurm.sh"};`, `warning batch-options Executable: slurm.sh has options for Slurm, which nobody reads there grid submit slurm.sh reads them`},

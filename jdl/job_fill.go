@@ -182,17 +182,32 @@ func localProgram(r *jobReader, attr, name string) {
 	}
 	if near := nearInput(r, name); r.job.Dialect == DIRAC || near == "" && !strings.Contains(name, ".") {
 		hint := ""
-		if near != "" {
+		switch {
+		case near != "":
 			hint = "the InputSandbox has " + near
+		case liesBeside(r, name):
+			hint = "a file of that name lies beside the description: add it to the InputSandbox"
 		}
 		r.warn(r.pos(attr), "not-in-sandbox", hint, "%s %q is not in the InputSandbox: the node must have it in its PATH", attr, name)
 		return
 	}
 	hint := "write its absolute path on the node, or add it to the InputSandbox"
-	if near := nearInput(r, name); near != "" {
+	switch near := nearInput(r, name); {
+	case near != "":
 		hint = "the InputSandbox has " + near
+	case liesBeside(r, name):
+		hint = "it lies beside the description: add it to the InputSandbox"
 	}
 	r.failAttr(attr, "not-in-sandbox", hint, "%s %q is not in the InputSandbox", attr, name)
+}
+
+// liesBeside reports whether a file of that name stands in the description's directory.
+func liesBeside(r *jobReader, name string) bool {
+	if r.cfg.noFiles {
+		return false
+	}
+	info, err := fs.Stat(r.cfg.root, strings.TrimPrefix(path.Join(r.dir, name), "/"))
+	return err == nil && info.Mode().IsRegular()
 }
 
 func nearInput(r *jobReader, name string) string {
