@@ -102,6 +102,34 @@ func recalled(t *testing.T, name string, policy batch.Policy, seed uint64) {
 	}
 }
 
+// Questions asked of an engine one after the other, in the same memory, about jobs that differ in what they ask for and for how long, are answered as
+// by an engine that was asked nothing before.
+func TestQuestionsInTurn(t *testing.T) {
+	testbed.Computes(t)
+	for name, policy := range recalling() {
+		rng := rand.New(rand.NewPCG(1, 3))
+		e, err := batch.NewEngine(twoParts(false), policy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 30 {
+			e.Step()
+			for range 4 {
+				size := batch.Size{Procs: 1 + rng.IntN(12), Duration: time.Duration(1+rng.IntN(300)) * time.Minute, Queue: []string{"cpu", "gpu"}[rng.IntN(2)]}
+				asked, unasked := batch.Forecaster{Policy: policy}, batch.Forecaster{Policy: policy}
+				forecast, err := unasked.Forecast(e.State())
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, want := e.Earliest(&asked, []batch.Size{size})[0], forecast.Earliest([]batch.Size{size})[0]
+				if !want.Equal(got) {
+					t.Errorf("%s: %+v %s, want %s", name, size, got, want)
+				}
+			}
+		}
+	}
+}
+
 // A place whose time has come, of a job of which nobody says that it started, is not given again: later it may not last for as long, as b's does not,
 // behind whom a has both nodes.
 func TestPlacesOfThePast(t *testing.T) {
