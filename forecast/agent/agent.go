@@ -97,9 +97,10 @@ type Agent struct {
 	pondered           atomic.Bool // and it was since something was foretold
 	deaf               time.Time   // the scheduler takes no beats until then
 	saved              time.Time
-	retry              time.Time        // the scheduler is not asked before
-	queueless          bool             // there is no node of Conf.Queue, and that was said
-	failed             int              // times in a row that it did not answer
+	retry              time.Time // the scheduler is not asked before
+	queueless          bool      // there is no node of Conf.Queue, and that was said
+	failed             int       // times in a row that it did not answer
+	rival              rival
 	replicas           plugins.Replicas // those of Conf.Scheduler
 	back               chan error       // whether it can take news again; nil: nobody waits for that
 	called             time.Time        // when that was last known

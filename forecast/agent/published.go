@@ -59,6 +59,7 @@ func (a *Agent) resolve(ctx context.Context) error {
 	case a.doubt.is(ack):
 		a.known = a.doubt.taken()
 	case !a.known.is(ack):
+		a.meet(ack.Seq)
 		a.known = nil
 		a.Log.Info("the scheduler has another state than this agent: all is sent again", "seq", ack.Seq)
 	}
@@ -94,6 +95,7 @@ func (a *Agent) send(ctx context.Context, d *wire.Delta, next *published) error 
 		a.Meter.deltas.WithLabelValues(kind, "failed").Inc()
 		return err
 	}
+	a.meet(ack.Seq)
 	a.doubt, a.seq = nil, max(a.seq, ack.Seq)
 	if !next.is(ack) {
 		a.Meter.deltas.WithLabelValues(kind, "resync").Inc()
