@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -149,6 +150,31 @@ func TestErrors(t *testing.T) {
 		if want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v, want %s", raw, err, want)
 		}
+	}
+}
+
+// A pipe in the place of a status file is told at once: nobody may ever open its other end.
+func TestPipeForStatusFile(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "status.dat")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m, err := Open("nagios:"+pipe, Options{Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := make(chan error, 1)
+	go func() {
+		_, err := m.Troubles(t.Context(), ces)
+		told <- err
+	}()
+	select {
+	case err := <-told:
+		if err == nil || !strings.Contains(err.Error(), pipe+" is no regular file") {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("its other end is waited for")
 	}
 }
 

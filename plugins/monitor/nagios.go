@@ -2,6 +2,7 @@ package monitor
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"gridbroker/plugins"
@@ -85,11 +87,14 @@ func openStatusFile(u *url.URL, opts Options) (func(context.Context) ([]report, 
 	}
 	n, err := newNagios(u, opts)
 	return func(context.Context) ([]report, error) {
-		f, err := os.Open(name)
+		f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe's other end is not waited for
 		if err != nil {
 			return nil, err
 		}
 		defer f.Close()
+		if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+			return nil, cmp.Or(err, fmt.Errorf("%s is no regular file", name))
+		}
 		checks, err := parseStatus(io.LimitReader(f, maxStatus))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
