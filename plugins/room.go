@@ -6,9 +6,11 @@ import (
 	"path/filepath"
 	"sync"
 	"syscall"
+
+	"gridbroker/jdl"
 )
 
-// ErrNoRoom is a file that is not brought, as it is larger than what may be brought.
+// ErrNoRoom is a file that is not brought or not taken, as it is larger than there is room for.
 var ErrNoRoom = errors.New("too large")
 
 // Room is what the files of one or several fetches may have together. It is asked
@@ -59,6 +61,23 @@ func FreeBytes(dir string) (int64, error) {
 		return 0, err
 	}
 	return max(0, min(int64(st.Bavail), 1<<40)) * int64(st.Bsize), nil // below 0 where only root may go on
+}
+
+// Fit is an error, which is ErrNoRoom, where a directory's disk has no room for copies of the input files of a job. It names the
+// first that does not fit, and is told before anything is written: a sparse file of terabytes would fill the disk first.
+func Fit(dir string, files []jdl.InputFile) error {
+	free, err := FreeBytes(dir)
+	if err != nil {
+		return nil // whoever writes there is told
+	}
+	for _, f := range files {
+		size := f.Size()
+		if size > free {
+			return fmt.Errorf("input file %s is %w: it has %s, and %s are free for it in %s", f.Name, ErrNoRoom, sizeText(size), sizeText(free), dir)
+		}
+		free -= size
+	}
+	return nil
 }
 
 func sizeText(n int64) string {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -68,6 +69,32 @@ func TestInterruptedCopies(t *testing.T) {
 	}
 	if !empty(t, to) {
 		t.Error("a part of the output is left")
+	}
+}
+
+// An input file that the disk has no room for is named with its size and what is free, and not begun: it was copied until the disk
+// was full. Where it is begun all the same, the test ends it after 48 MB.
+func TestInputFileWithoutRoom(t *testing.T) {
+	b, dir := siteWithQueue(t)
+	free, err := plugins.FreeBytes(dir)
+	check(t, err)
+	path := filepath.Join(t.TempDir(), "giant")
+	writeFile(t, path, "")
+	if err := os.Truncate(path, 2*free+1<<30); err != nil {
+		t.Skipf("no file is that large here: %v", err)
+	}
+	job := shell("true")
+	job.InputSandbox = []jdl.InputFile{{Name: "small", Text: "small"}, {Name: "giant", Source: path}}
+	ctx := &soon{Context: t.Context()}
+	ctx.left.Store(6)
+	r := b.Submit(ctx, []plugins.Request{request("a", "j", job)}, nil)[0]
+	where := filepath.Join(dir, "a", "new")
+	if e, ok := errors.AsType[*plugins.Error](r.Err); !ok || e.Kind != plugins.Refused || !errors.Is(e, plugins.ErrNoRoom) ||
+		!regexp.MustCompile(`input file giant is too large: it has [0-9.]+ [GT]B, and [0-9.]+ [GT]B are free for it in `+where).MatchString(e.Error()) {
+		t.Errorf("%v", r.Err)
+	}
+	if !empty(t, where) {
+		t.Error("it was begun")
 	}
 }
 

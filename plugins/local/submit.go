@@ -97,6 +97,9 @@ func (s *site) place(ctx context.Context, req plugins.Request) error {
 		return err
 	}
 	defer placed()
+	if err := plugins.Fit(filepath.Join(s.dir, "new"), req.Job.InputSandbox); err != nil {
+		return err
+	}
 	tmp, err := os.MkdirTemp(filepath.Join(s.dir, "new"), "")
 	if err != nil {
 		return err
