@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -69,6 +70,38 @@ func TestInterruptedCopies(t *testing.T) {
 	}
 	if !empty(t, to) {
 		t.Error("a part of the output is left")
+	}
+}
+
+// Whoever interrupts the copying of a large input file does not wait for its removal, which takes a file system a third of a
+// second for each gigabyte: another process goes on with it.
+func TestInterruptedCopiesAreClearedMeanwhile(t *testing.T) {
+	b, dir := siteWithQueue(t)
+	large := giant(t)
+	check(t, os.Truncate(large, 200<<20))
+	job := shell("true")
+	job.InputSandbox = []jdl.InputFile{{Name: "giant", Source: large}}
+	began := filepath.Join(t.TempDir(), "began")
+	for _, rm := range []string{"#!/bin/sh\necho \"$@\" >" + began + "\nexec /bin/rm \"$@\"\n", ""} {
+		bin := t.TempDir()
+		if rm != "" {
+			check(t, os.WriteFile(filepath.Join(bin, "rm"), []byte(rm), 0o700))
+		}
+		t.Setenv("PATH", bin)
+		ctx := &soon{Context: t.Context()}
+		ctx.left.Store(6) // 80 MB
+		if r := b.Submit(ctx, []plugins.Request{request("a", "j", job)}, nil)[0]; !errors.Is(r.Err, context.Canceled) {
+			t.Fatalf("submitted: %v", r.Err)
+		}
+		for end := time.Now().Add(20 * time.Second); rm != "" && time.Now().Before(end) && !empty(t, filepath.Join(dir, "a", "new")); {
+			time.Sleep(10 * time.Millisecond)
+		}
+		if text, err := os.ReadFile(began); rm != "" && (err != nil || !strings.HasPrefix(string(text), "-rf -- "+filepath.Join(dir, "a", "new")+"/")) {
+			t.Errorf("removed by nobody else: %q, %v", text, err)
+		}
+		if !empty(t, filepath.Join(dir, "a", "new")) {
+			t.Error("something is left")
+		}
 	}
 }
 

@@ -165,7 +165,11 @@ func (s *site) ensureRunner() error {
 
 // start runs a helper verb detached from this process and its terminal.
 func (s *site) start(verb, dir string) error {
-	argv := append(slices.Clone(s.helper), verb, dir)
+	return detached(append(slices.Clone(s.helper), verb, dir)...)
+}
+
+// detached starts a program in a session of its own, which goes on when this process ends.
+func detached(argv ...string) error {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env = "/", helperEnv(os.Environ())
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

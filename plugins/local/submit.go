@@ -104,7 +104,7 @@ func (s *site) place(ctx context.Context, req plugins.Request) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(tmp)
+	defer func() { clearAway(tmp, ctx.Err() != nil) }()
 	if err := stage(ctx, req, filepath.Join(tmp, "work")); err != nil {
 		return err
 	}
@@ -126,6 +126,31 @@ func (s *site) place(ctx context.Context, req plugins.Request) error {
 		}
 		return os.WriteFile(s.queued(req.ID), nil, 0o600)
 	})
+}
+
+// muchToClear is how many bytes take a file system a moment to remove: a gigabyte took a third of a second.
+const muchToClear = 64 << 20
+
+// clearAway removes what was built aside. Whoever has interrupted the copying of gigabytes does not wait for that: rm(1) goes on with it.
+func clearAway(tmp string, hurry bool) {
+	if hurry && sizeOf(tmp) > muchToClear && detached("rm", "-rf", "--", tmp) == nil {
+		return
+	}
+	os.RemoveAll(tmp)
+}
+
+// sizeOf is how many bytes the files below a directory have, as far as it can be read.
+func sizeOf(dir string) (n int64) {
+	filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return nil
+		}
+		if info, err := e.Info(); err == nil {
+			n += info.Size()
+		}
+		return nil
+	})
+	return n
 }
 
 // longestPlacing is for how long a directory may be built at most.
@@ -192,6 +217,13 @@ func stage(ctx context.Context, req plugins.Request, work string) error {
 	return durable.SyncNames(root, names) // or the job might find its place on disk, and start, without them
 }
 
+// partOfCopy is how many bytes are copied between two looks at whether that was interrupted, and partsOnDisk how many of these are
+// put on the disk together: to do so is not interrupted, nor is the removal of a file of which gigabytes are on their way there.
+const (
+	partOfCopy  = 16 << 20
+	partsOnDisk = 4
+)
+
 // copyInto writes a file below root, making directories on the way.
 func copyInto(ctx context.Context, root *os.Root, name string, mode fs.FileMode, src io.Reader) error {
 	if err := root.MkdirAll(filepath.Dir(name), 0o700); err != nil {
@@ -201,9 +233,12 @@ func copyInto(ctx context.Context, root *os.Root, name string, mode fs.FileMode,
 	if err != nil {
 		return err
 	}
-	for err == nil { // a part at a time: gigabytes, too, are interrupted, and the file system may yet copy by itself
+	for n := 1; err == nil; n++ { // a part at a time: gigabytes, too, are interrupted, and the file system may yet copy by itself
 		if err = ctx.Err(); err == nil {
-			_, err = io.CopyN(dst, src, 16<<20)
+			_, err = io.CopyN(dst, src, partOfCopy)
+		}
+		if err == nil && n%partsOnDisk == 0 {
+			err = dst.Sync()
 		}
 	}
 	if errors.Is(err, io.EOF) {
