@@ -1,6 +1,10 @@
 package jdl
 
-import "gridbroker/jdl/classad"
+import (
+	"slices"
+
+	"gridbroker/jdl/classad"
+)
 
 const (
 	// growth is what the jobs of a text may take beside what follows, in bytes.
@@ -79,7 +83,7 @@ func weight(j *Job) (n int) {
 	for _, f := range j.OutputSandbox {
 		n += 2*weightOfEntry + len(f.Name)
 	}
-	if j.Dialect == DIRAC { // places, which are in the record once more
+	if j.Dialect == DIRAC || slices.ContainsFunc(placeNames, j.Given) { // places, which are in the record once more
 		n += shared(parts(j.Requirements))
 	}
 	return n + len(j.Name) + len(j.Group) + len(j.Executable) + len(j.StdInput) + len(j.StdOutput) + len(j.StdError)

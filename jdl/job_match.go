@@ -156,8 +156,9 @@ func implied(r *jobReader) []string {
 	if se := r.strs("OutputSE"); len(se) > 0 && r.job.Dialect != DIRAC {
 		add("member(%s, other.GlueCESEBindGroupSEUniqueID)", Quote(se[0]))
 	}
+	out = append(out, diracPlaces(r)...)
 	if r.job.Dialect == DIRAC {
-		return append(out, diracPlaces(r)...)
+		return out
 	}
 	if r.boolean("ShortDeadlineJob") {
 		add(`regexp("sdj$", other.GlueCEUniqueID)`)
@@ -168,19 +169,45 @@ func implied(r *jobReader) []string {
 	return out
 }
 
-// diracPlaces turns Site, BannedSites and GridCE into clauses. DIRAC's site
-// names have a grid's name in front and a country's at the end; the part
-// between them is tried as well.
+// placeNames are DIRAC's attributes that say where a job may run. Jobs of other
+// systems' users have them beside gLite's Rank and Requirements: they hold there too.
+var placeNames = []string{"Site", "BannedSites", "BannedSite", "GridCE", "GridRequiredCEs"}
+
+// diracPlaces turns placeNames into clauses. DIRAC's site names have a grid's
+// name in front and a country's at the end; the part between them is tried as
+// well. In gLite's dialect a name that an expression of the user's uses is the
+// user's own.
 func diracPlaces(r *jobReader) []string {
 	var out []string
-	if sites := r.strs("Site"); len(sites) > 0 && !classad.EqualFold(sites[0], "ANY") {
+	if sites := r.places("Site"); len(sites) > 0 {
 		out = append(out, "member(other.GlueSiteUniqueID, "+quoteList(siteNames(sites))+")")
 	}
-	if sites := append(r.strs("BannedSites"), r.strs("BannedSite")...); len(sites) > 0 {
+	if sites := append(r.places("BannedSites"), r.places("BannedSite")...); len(sites) > 0 {
 		out = append(out, "member(other.GlueSiteUniqueID, "+quoteList(siteNames(sites))+") isnt true")
 	}
-	if ces := r.strs("GridCE"); len(ces) > 0 {
-		out = append(out, "member(other.GlueCEInfoHostName, "+quoteList(ces)+")")
+	for _, name := range []string{"GridCE", "GridRequiredCEs"} {
+		switch ces := r.places(name); len(ces) {
+		case 0:
+		case 1:
+			out = append(out, "other.GlueCEInfoHostName == "+Quote(ces[0]))
+		default:
+			out = append(out, "member(other.GlueCEInfoHostName, "+quoteList(ces)+")")
+		}
+	}
+	return out
+}
+
+// places are the names that one of placeNames gives; none: any place will do.
+func (r *jobReader) places(name string) []string {
+	if !r.has(name) || r.job.Dialect != DIRAC && references(r.ad)[classad.Fold(name)] {
+		return nil
+	}
+	var out []string
+	for _, s := range r.strs(name) {
+		out = append(out, splitNames(s)...)
+	}
+	if len(out) > 0 && classad.EqualFold(out[0], "ANY") {
+		return nil
 	}
 	return out
 }

@@ -298,7 +298,7 @@ func fromDIRAC(r *jobReader) {
 			r.putList(def.name, r.strs(a.Name))
 		}
 	}
-	for _, name := range []string{"Site", "BannedSites", "BannedSite", "GridCE", "NumberOfProcessors", "MinNumberOfProcessors",
+	for _, name := range []string{"Site", "BannedSites", "BannedSite", "GridCE", "GridRequiredCEs", "NumberOfProcessors", "MinNumberOfProcessors",
 		"MaxNumberOfProcessors", "Tags", "Tag", "VirtualOrganization", "ExecutionEnvironment", "JobType", "CPUTime", "Rank"} {
 		r.ad.Delete(name)
 	}

@@ -90,7 +90,7 @@ func LossError(losses []*classad.Diagnostic) error {
 var brokerOnly = []string{
 	"JobGroup", "Requirements", "Rank", "FuzzyRank", "FuzzyFactor", "fuzzy_factor", "SubmitTo", "BatchSystem", "ShortDeadlineJob", "ExpiryTime", "RetryCount",
 	"ShallowRetryCount", "RetryOnExit", "AbortDAGOn", "AutoOutput", "PerusalFileEnable", "PerusalTimeInterval", "InputData", "DataRequirements",
-	"OutputSE", "MyProxyServer", "VirtualOrganisation", "SignificantAttributes", "UserTags", "AllowZippedISB", "Priority", "OutputSandboxDestFileName",
+	"Site", "BannedSites", "BannedSite", "GridCE", "GridRequiredCEs", "OutputSE", "MyProxyServer", "VirtualOrganisation", "SignificantAttributes", "UserTags", "AllowZippedISB", "Priority", "OutputSandboxDestFileName",
 }
 
 // carried are the attributes that become part of a description in another
