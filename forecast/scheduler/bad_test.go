@@ -203,11 +203,11 @@ func (w writerFunc) Write(p []byte) (int, error) { return w(p) }
 // What is wrong with a request is said with its place, and a long value is not said back.
 func TestLongValuesAreNotSaidBack(t *testing.T) {
 	f := newFront(t, nil)
-	for value, whole := range map[string]bool{strings.Repeat("x", 1_000_001): false, "": true} {
-		body := fmt.Sprintf(`{"jobs": [{"key": "k", "jdl": %q, "priority": -3}]}`, value)
+	for value, whole := range map[string]bool{strings.Repeat("x", 1_000_001): false, "now": true} {
+		body := fmt.Sprintf(`{"jobs": [{"key": "k", "jdl": "", "fallback": %q, "priority": -3}]}`, value)
 		w := f.asked(t.Context(), "alice", "POST", "/v1/jobs", []byte(body))
 		if text := w.Body.String(); w.Code != http.StatusUnprocessableEntity || !strings.Contains(text, `"body.jobs[0].priority","value":-3`) ||
-			len(text) > 2000 || !whole && !strings.Contains(text, "body.jobs[0].jdl") {
+			!strings.Contains(text, "body.jobs[0].fallback") || strings.Contains(text, `"value":"now"`) != whole || len(text) > 2000 {
 			t.Errorf("%d bytes: %d %.600s", len(value), w.Code, text)
 		}
 	}
