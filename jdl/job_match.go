@@ -179,14 +179,14 @@ var placeNames = []string{"Site", "BannedSites", "BannedSite", "GridCE", "GridRe
 // user's own.
 func diracPlaces(r *jobReader) []string {
 	var out []string
-	if sites := r.places("Site"); len(sites) > 0 {
+	if sites := places(r, "Site"); len(sites) > 0 {
 		out = append(out, "member(other.GlueSiteUniqueID, "+quoteList(siteNames(sites))+")")
 	}
-	if sites := append(r.places("BannedSites"), r.places("BannedSite")...); len(sites) > 0 {
+	if sites := append(places(r, "BannedSites"), places(r, "BannedSite")...); len(sites) > 0 {
 		out = append(out, "member(other.GlueSiteUniqueID, "+quoteList(siteNames(sites))+") isnt true")
 	}
 	for _, name := range []string{"GridCE", "GridRequiredCEs"} {
-		switch ces := r.places(name); len(ces) {
+		switch ces := places(r, name); len(ces) {
 		case 0:
 		case 1:
 			out = append(out, "other.GlueCEInfoHostName == "+Quote(ces[0]))
@@ -198,7 +198,7 @@ func diracPlaces(r *jobReader) []string {
 }
 
 // places are the names that one of placeNames gives; none: any place will do.
-func (r *jobReader) places(name string) []string {
+func places(r *jobReader, name string) []string {
 	if !r.has(name) || r.job.Dialect != DIRAC && references(r.ad)[classad.Fold(name)] {
 		return nil
 	}
