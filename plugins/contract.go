@@ -14,8 +14,9 @@ import (
 // Submitter starts and follows jobs at one kind of back-end. Every method
 // takes many jobs and may be called from several goroutines.
 type Submitter interface {
-	// Submit starts the jobs, input files included. All requests are for
-	// the same Endpoint.URL. It returns one Result per Request, in the same
+	// Submit starts the jobs, input files included, and leaves what it is
+	// given as it is: other requests may have the same Job. All requests are
+	// for the same Endpoint.URL. It returns one Result per Request, in the same
 	// order; it never leaves a job half-submitted without saying so: an
 	// outcome that is not known is an *Error of kind Uncertain.
 	// Progress may be nil.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -38,7 +39,8 @@ type Target struct {
 // suite is one run. Our ids differ from run to run.
 type suite struct {
 	Target
-	n int
+	n     int
+	twins map[*jdl.Job]*jdl.Job // jobs of requests, read a second time
 }
 
 // TestSubmitter runs the whole suite.
@@ -46,7 +48,7 @@ func TestSubmitter(t *testing.T, target Target) {
 	if target.Patience == 0 {
 		target.Patience = 2 * time.Minute
 	}
-	s := &suite{Target: target}
+	s := &suite{Target: target, twins: map[*jdl.Job]*jdl.Job{}}
 	t.Run("nothing", s.nothing)
 	t.Run("exit codes", s.exitCodes)
 	t.Run("no streams", s.noStreams)
@@ -71,14 +73,25 @@ func (s *suite) request(t *testing.T, line string, more ...string) plugins.Reque
 	if len(more) == 0 {
 		more = []string{`OutputSandbox = {"out.txt", "err.txt"};`}
 	}
-	job, err := jdl.ParseJob("conformance.jdl", []byte(text+strings.Join(more, " ")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	job := s.job(t, text+strings.Join(more, " "))
 	return plugins.Request{ID: fmt.Sprintf("pt%x-%d", time.Now().UnixNano(), s.n), Resource: s.Resource, Endpoint: s.Endpoint, Job: job}
 }
 
-// start submits jobs that must be accepted.
+// job reads a description, twice.
+func (s *suite) job(t *testing.T, text string) *jdl.Job {
+	t.Helper()
+	var two [2]*jdl.Job
+	for i := range two {
+		var err error
+		if two[i], err = jdl.ParseJob("conformance.jdl", []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.twins[two[0]] = two[1]
+	return two[0]
+}
+
+// start submits jobs that must be accepted, and that Submit leaves as they are: other requests may have the same ones.
 func (s *suite) start(t *testing.T, reqs ...plugins.Request) []plugins.Handle {
 	t.Helper()
 	res := s.Submitter.Submit(t.Context(), reqs, nil)
@@ -89,6 +102,9 @@ func (s *suite) start(t *testing.T, reqs ...plugins.Request) []plugins.Handle {
 	for i, r := range res {
 		if r.Err != nil {
 			t.Fatal(r.Err)
+		}
+		if twin := s.twins[reqs[i].Job]; twin != nil && !reflect.DeepEqual(reqs[i].Job, twin) {
+			t.Errorf("Submit changed the job %+v, it was %+v", reqs[i].Job, twin)
 		}
 		if r.ID != reqs[i].ID || r.Handle.ID == "" || r.Handle.Interface == "" {
 			t.Fatalf("result %d is %+v, the request was %s", i, r, reqs[i].ID)
@@ -184,11 +200,7 @@ func (s *suite) exitCodes(t *testing.T) {
 // noStreams: what a job writes that has named no file for it goes nowhere; it can be written.
 func (s *suite) noStreams(t *testing.T) {
 	req := s.request(t, "")
-	job, err := jdl.ParseJob("conformance.jdl", []byte(`Executable = "/bin/sh"; Arguments = "-c 'echo hello && echo oops >&2 && cat'"; WallTime = 600;`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Job = job
+	req.Job = s.job(t, `Executable = "/bin/sh"; Arguments = "-c 'echo hello && echo oops >&2 && cat'"; WallTime = 600;`)
 	if st := s.end(t, s.start(t, req))[0]; st.State != plugins.Done || st.ExitCode != glue.Some(0) {
 		t.Errorf("%s, exit code %v, reason %q; want done, 0", st.State, st.ExitCode, st.Reason)
 	}
@@ -249,8 +261,10 @@ func (s *suite) hold(t *testing.T) {
 	s.end(t, hs)
 	if s.Waits != nil {
 		two := []plugins.Request{s.request(t, "sleep 600"), s.request(t, "exit 0")}
-		s.Waits(&two[0])
-		s.Waits(&two[1])
+		for i := range two {
+			s.Waits(&two[i])
+			delete(s.twins, two[i].Job)
+		}
 		hs = append(hs, s.start(t, two...)[1])
 		s.reach(t, hs[1], plugins.Queued)
 	}
