@@ -241,7 +241,7 @@ func (f *farm) enable(t *testing.T, tag, script string) {
 	t.Cleanup(func() { arcctl("disable"); os.Remove(file) })
 	arcctl("enable")
 	f.write("home/.config/grid/grid.toml", fmt.Sprintf("sources = [%q]\n", ce.LDAP[0]))
-	for end := time.Now().Add(3 * time.Minute); ; time.Sleep(2 * time.Second) {
+	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(2 * time.Second) {
 		out, err := f.try("resources", "--no-cache", "--deadline", "60s", "--where", fmt.Sprintf("member(%q, GlueHostApplicationSoftwareRunTimeEnvironment)", tag))
 		if err == nil && strings.Contains(out, "arex1") {
 			return
