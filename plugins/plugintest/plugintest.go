@@ -73,12 +73,12 @@ func (s *suite) request(t *testing.T, line string, more ...string) plugins.Reque
 	if len(more) == 0 {
 		more = []string{`OutputSandbox = {"out.txt", "err.txt"};`}
 	}
-	job := s.job(t, text+strings.Join(more, " "))
+	job := jobOf(t, s.twins, text+strings.Join(more, " "))
 	return plugins.Request{ID: fmt.Sprintf("pt%x-%d", time.Now().UnixNano(), s.n), Resource: s.Resource, Endpoint: s.Endpoint, Job: job}
 }
 
-// job reads a description, twice.
-func (s *suite) job(t *testing.T, text string) *jdl.Job {
+// jobOf reads a description, twice.
+func jobOf(t *testing.T, twins map[*jdl.Job]*jdl.Job, text string) *jdl.Job {
 	t.Helper()
 	var two [2]*jdl.Job
 	for i := range two {
@@ -87,7 +87,7 @@ func (s *suite) job(t *testing.T, text string) *jdl.Job {
 			t.Fatal(err)
 		}
 	}
-	s.twins[two[0]] = two[1]
+	twins[two[0]] = two[1]
 	return two[0]
 }
 
@@ -200,7 +200,7 @@ func (s *suite) exitCodes(t *testing.T) {
 // noStreams: what a job writes that has named no file for it goes nowhere; it can be written.
 func (s *suite) noStreams(t *testing.T) {
 	req := s.request(t, "")
-	req.Job = s.job(t, `Executable = "/bin/sh"; Arguments = "-c 'echo hello && echo oops >&2 && cat'"; WallTime = 600;`)
+	req.Job = jobOf(t, s.twins, `Executable = "/bin/sh"; Arguments = "-c 'echo hello && echo oops >&2 && cat'"; WallTime = 600;`)
 	if st := s.end(t, s.start(t, req))[0]; st.State != plugins.Done || st.ExitCode != glue.Some(0) {
 		t.Errorf("%s, exit code %v, reason %q; want done, 0", st.State, st.ExitCode, st.Reason)
 	}
