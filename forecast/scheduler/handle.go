@@ -114,7 +114,11 @@ func (w news) refresh(ctx context.Context, m *message) error {
 	before := j.Priority
 	var changed []string
 	if r.JDL != "" {
-		if _, err := j.describe(r.JDL); err != nil {
+		said, err := newReading(r.JDL)
+		if err == nil {
+			err = j.describe(said)
+		}
+		if err != nil {
 			w.say(j, "", "refresh refused", "%v", err)
 			return nil
 		}

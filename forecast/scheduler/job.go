@@ -109,7 +109,7 @@ type Job struct {
 	Told     int64            `json:"told,omitempty"` // until when the credential is good that its owner was warned of
 
 	wishes string   // its wish where it avoids nobody; "": not worked out yet
-	parsed *jdl.Job // what its JDL says, which nobody changes; nil: it is read again
+	parsed *jdl.Job // what its JDL says, which nobody changes, as other jobs have the same one; nil: it is read again
 }
 
 // Place is a booking, or the outlook of one.
@@ -170,21 +170,18 @@ func newID(now time.Time, chance io.Reader) string {
 const DefaultWall = 3600
 
 // describe takes from a job's description what planning needs.
-func (j *Job) describe(text string) (*jdl.Job, error) {
-	job, err := jdl.LoadJob(text)
-	if err != nil {
-		return nil, err
-	}
+func (j *Job) describe(said *reading) error {
+	job := said.job
 	if job.VO != "" && !j.member(job.VO) {
-		return nil, &strangeError{job.VO}
+		return &strangeError{job.VO}
 	}
 	d := job.Demand
 	if most := max(d.Slots, d.Nodes, d.GPUs); most > maxAsked {
-		return nil, fmt.Errorf("it asks for %d processors, nodes or GPUs: no cluster has more than %d", most, maxAsked)
+		return fmt.Errorf("it asks for %d processors, nodes or GPUs: no cluster has more than %d", most, maxAsked)
 	}
 	j.Priority = cmp.Or(job.Priority, j.Priority, 1)
 	j.wishes, j.parsed = "", nil
-	j.JDL, j.Name, j.Tags, j.Match = text, job.Name, d.RuntimeEnvironments, job.MatchKey()
+	j.JDL, j.Name, j.Tags, j.Match = said.text, job.Name, d.RuntimeEnvironments, said.match
 	j.VO = cmp.Or(job.VO, j.VO)
 	j.Procs, j.Nodes, j.GPUs = int32(max(1, d.Slots)), int32(d.Nodes), int32(d.GPUs)
 	j.Wall = int32(min(d.WallTime/time.Second, 1<<30))
@@ -199,7 +196,7 @@ func (j *Job) describe(text string) (*jdl.Job, error) {
 		each = (j.Procs + j.Nodes - 1) / j.Nodes
 	}
 	j.Memory = int32(min(d.Memory*int64(each), 1<<30))
-	return job, nil
+	return nil
 }
 
 // read is what its JDL says.

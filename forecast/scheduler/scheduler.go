@@ -116,6 +116,7 @@ type Scheduler struct {
 	hub   *hub
 	clock timepiece
 
+	readings readings
 	entrance entrance
 	lanes    lanes
 	comeback comeback

@@ -113,7 +113,10 @@ func (s *Scheduler) accept(who Person, sub *Submission, now time.Time) (*Job, er
 	if err := jdl.CheckPriority(j.Priority); err != nil && j.Priority != 0 {
 		return nil, &RefusedError{err.Error()}
 	}
-	job, err := j.describe(sub.JDL)
+	said, err := s.readings.read(sub.JDL)
+	if err == nil {
+		err = j.describe(said)
+	}
 	if e, ok := errors.AsType[*strangeError](err); ok && who.Doubt != "" {
 		return nil, &RefusedError{e.Error() + ": " + who.Doubt}
 	}
@@ -135,9 +138,9 @@ func (s *Scheduler) accept(who Person, sub *Submission, now time.Time) (*Job, er
 		return nil, &RefusedError{fmt.Sprintf("its input files have %d bytes, the scheduler takes %d: name them by URL, or submit directly", size, s.conf.MaxSandbox)}
 	}
 	if len(j.Inputs) == 0 { // in memory it is not read again
-		j.parsed = job
+		j.parsed = said.job
 	}
-	return j, j.brought(job)
+	return j, j.brought(said.job)
 }
 
 // brought tells which input file of the job is neither a URL nor came with it.
@@ -295,11 +298,14 @@ func (s *Scheduler) Refresh(ctx context.Context, who Person, id, text string, pr
 		return &RefusedError{fmt.Sprintf("job %s is %s: only one that waits in the global queue can be changed", id, list[0].State)}
 	}
 	if text != "" {
-		job, err := (&Job{VO: list[0].VO, FQANs: list[0].FQANs}).describe(text)
+		said, err := s.readings.read(text)
+		if err == nil {
+			err = (&Job{VO: list[0].VO, FQANs: list[0].FQANs}).describe(said)
+		}
 		if err != nil {
 			return &RefusedError{err.Error()}
 		}
-		if err := list[0].brought(job); err != nil {
+		if err := list[0].brought(said.job); err != nil {
 			return err
 		}
 	}
