@@ -85,7 +85,7 @@ func TestReadingsAreBounded(t *testing.T) {
 		t.Error("the first of 150 descriptions is still remembered")
 	}
 	long := text(1) + strings.Repeat(" ", 1000)
-	if taken(t, s, "a", long).parsed == taken(t, s, "a", long).parsed {
+	if first := taken(t, s, "a", long).parsed; taken(t, s, "a", long).parsed == first {
 		t.Error("a long description is remembered")
 	}
 }
