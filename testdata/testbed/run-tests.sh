@@ -186,7 +186,7 @@ wait "$compiling"
 printf '%d s after the start: the servers are up, the tests compiled\n' "$SECONDS"
 
 # The tests of cmd/grid wait for most of their time, and run beside the others.
-phase "$log.programs" -parallel $((processors < 4 ? 4 : processors)) -timeout 30m ./cmd/grid &
+phase "$log.programs" -timeout 30m ./cmd/grid &
 programs=$!
 
 # What takes longest begins first. Where there are few processors, two packages
