@@ -282,6 +282,24 @@ func (w *work) pass(e *inLine, by int32) {
 // book gives a job its slot, takes the fee, and has it sent.
 func (w *work) book(j *Job, p *Place) {
 	c := w.mem.clusters[p.Cluster]
+	way := give(w, j, p)
+	due := w.now.Unix()
+	if way == wire.Plain {
+		due = max(due, c.due(j, p))
+	}
+	w.do(j, launch, due)
+	w.report.Booked++
+	from := time.Unix(p.From, 0).UTC().Format(time.RFC3339)
+	if p.Turn {
+		w.say(j, p.Cluster, "booked", "in the queue, its turn expected at %s%s, fee %.3f", from, p.between(), float64(j.Charged)/1000)
+		return
+	}
+	w.say(j, p.Cluster, "booked", "from %s, chance %.0f %%, fee %.3f", from, 100*p.Chance, float64(j.Charged)/1000)
+}
+
+// give gives a job its slot, and takes the fee.
+func give(w *work, j *Job, p *Place) (way wire.Way) {
+	way = w.mem.clusters[p.Cluster].way
 	j.Tries = max(j.Tries, j.Past) + 1
 	to := w.s.conf.Clusters[p.Cluster]
 	p.Key, p.Endpoint, p.Interface = j.request(), to.Endpoint, to.Interface
@@ -290,7 +308,6 @@ func (w *work) book(j *Job, p *Place) {
 	j.Handle = plugins.Handle{}
 	j.Charged = fee(j.Priority, j.Procs, j.Wall)
 	w.ledger = append(w.ledger, deal(w.now.Unix(), "charge/"+p.Key, purse(j.Owner), fees, j.Charged, j.ID, "booked")...)
-	way := c.way
 	if p.Turn {
 		way = wire.InTurn
 	}
@@ -300,19 +317,8 @@ func (w *work) book(j *Job, p *Place) {
 	}
 	p.body = &body
 	w.opened = append(w.opened, bookingRow{p.Key, j.ID, p.Cluster, p.From, p.To, j.Procs, body})
-	due := w.now.Unix()
-	if way == wire.Plain {
-		due = max(due, c.due(j, p))
-	}
-	w.do(j, launch, due)
 	w.change(j)
-	w.report.Booked++
-	from := time.Unix(p.From, 0).UTC().Format(time.RFC3339)
-	if p.Turn {
-		w.say(j, p.Cluster, "booked", "in the queue, its turn expected at %s%s, fee %.3f", from, p.between(), float64(j.Charged)/1000)
-		return
-	}
-	w.say(j, p.Cluster, "booked", "from %s, chance %.0f %%, fee %.3f", from, 100*p.Chance, float64(j.Charged)/1000)
+	return way
 }
 
 // due is when a job is sent that is to be at its site no sooner than for its slot.

@@ -240,6 +240,8 @@ func (w news) result(r result) {
 	switch r.Verb {
 	case launch:
 		w.launched(j, r)
+	case found:
+		foundAt(w.work, j, r)
 	case withdraw:
 		w.withdrawn(j, r)
 	case end:

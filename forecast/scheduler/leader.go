@@ -160,6 +160,8 @@ type reign interface {
 	quiet(ctx context.Context, m *memory) (bool, error)
 	// doubtful tells whether a job may be further than is known.
 	doubtful(ctx context.Context, j *Job) (bool, error)
+	// restored tells when an older copy was brought back, in seconds of Unix time; 0: none was.
+	restored(ctx context.Context) (int64, error)
 }
 
 // reignTable is the reign in tables.

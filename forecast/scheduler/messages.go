@@ -100,8 +100,9 @@ type result struct {
 	Status  *seen          `json:"status,omitempty"`
 	Output  []string       `json:"output,omitempty"`
 	Seconds float64        `json:"seconds,omitempty"`
-	Number  int            `json:"number,omitempty"` // the greatest that a request of the job at a site was found to have
-	Late    bool           `json:"late,omitempty"`   // its slot went by while it was being sent, again and again
+	Number  int            `json:"number,omitempty"`  // the greatest that a request of the job at a site was found to have
+	Late    bool           `json:"late,omitempty"`    // its slot went by while it was being sent, again and again
+	Cluster string         `json:"cluster,omitempty"` // where it was found
 
 	untaken   bool // the site is known not to have it
 	unasked   bool // it ended for a reason of the job's, its owner's or this scheduler's

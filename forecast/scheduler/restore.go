@@ -31,12 +31,13 @@ func (s *Store) doubtful(ctx context.Context, j *Job) (doubt bool, err error) {
 }
 
 // doubtful implements reign.
-func (h reignTable) doubtful(ctx context.Context, j *Job) (doubt bool, err error) {
-	err = h.rows(ctx, func(scan func(...any) error) error {
-		var at int64
-		err := scan(&at)
-		doubt = j.Submitted <= at
-		return err
-	}, "select at from restored")
-	return doubt, err
+func (h reignTable) doubtful(ctx context.Context, j *Job) (bool, error) {
+	at, err := h.restored(ctx)
+	return j.Submitted <= at, err
+}
+
+// restored implements reign.
+func (h reignTable) restored(ctx context.Context) (at int64, err error) {
+	err = h.rows(ctx, func(scan func(...any) error) error { return scan(&at) }, "select at from restored")
+	return at, err
 }

@@ -107,6 +107,7 @@ func (s *Scheduler) term(ctx context.Context, again bool) error {
 	g.Go(func() error { return s.cycles(leading, l) })
 	g.Go(func() error { return s.clock.until(leading) })
 	g.Go(func() error { return newFollower(s).run(leading) })
+	g.Go(func() error { return seek(leading, s) })
 	err = g.Wait()
 	if cause := context.Cause(ctx); errors.Is(cause, errLeadLost) {
 		return cause

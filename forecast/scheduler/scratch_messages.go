@@ -53,6 +53,9 @@ func (o only) quiet(context.Context, *memory) (bool, error) {
 // doubtful implements reign.
 func (only) doubtful(context.Context, *Job) (bool, error) { return false, nil }
 
+// restored implements reign.
+func (only) restored(context.Context) (int64, error) { return 0, nil }
+
 // unused is a wallet into which nothing was ever put, until something is.
 type unused struct {
 	wallet

@@ -61,13 +61,18 @@ func (all *inventories) entry(by holder, at plugins.Handle) *inventory {
 // sent by one that it was booked for then, or by one of later. What was withdrawn, or gave way, was of no use and is not meant. most
 // is the greatest number that is taken. A site that does not tell what it has is asked for the one request alone.
 func sentOtherwise(ctx context.Context, s *Scheduler, j *Job, back plugins.Submitter, at glue.Endpoint) (h plugins.Handle, most int, err error) {
+	return sentAs(ctx, s, j, back, at, func(number int) bool { return number != j.Tries })
+}
+
+// sentAs looks for a job at a site by those of its requests whose numbers are meant.
+func sentAs(ctx context.Context, s *Scheduler, j *Job, back plugins.Submitter, at glue.Endpoint, meant func(number int) bool) (h plugins.Handle, most int, err error) {
 	lists, can := back.(plugins.Inventory)
 	if !can {
 		return h, 0, nil
 	}
 	there, err := requests(ctx, s, j, lists, at)
 	for _, n := range there {
-		if most = max(most, n.number); n.number == j.Tries {
+		if most = max(most, n.number); !meant(n.number) {
 			continue
 		}
 		st := back.Status(ctx, []plugins.Handle{n.handle})[0]
