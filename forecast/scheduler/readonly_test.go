@@ -98,19 +98,10 @@ func TestReadOnlyDatabase(t *testing.T) {
 func TestShutOutOfTheDatabase(t *testing.T) {
 	dsn := postgresDSN(t)
 	f := newFrontOn(t, dsn, nil)
-	u, err := url.Parse(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	name := strings.TrimPrefix(u.Path, "/")
-	u.Path = "/postgres"
-	db, err := sql.Open("pgx", u.String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	db, name := besides(t, dsn)
 	rename := func(from, to string) {
 		t.Helper()
+		var err error
 		for range 100 { // who is told that he is ended is still there for a moment
 			if _, err = db.Exec("select pg_terminate_backend(pid) from pg_stat_activity where datname = $1", from); err == nil {
 				_, err = db.Exec("alter database " + from + " rename to " + to)

@@ -30,20 +30,27 @@ func (f *filling) Queue(context.Context) (batch.State, error) {
 	return s, nil
 }
 
-// shut keeps everybody from a database, and open lets them in again.
-func shut(t *testing.T, dsn string) (open func()) {
+// besides is a connection to another database of the same server, by which this one's door is opened and shut, and this one's name.
+func besides(t *testing.T, dsn string) (db *sql.DB, name string) {
 	t.Helper()
 	u, err := url.Parse(dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := strings.TrimPrefix(u.Path, "/")
+	name = strings.TrimPrefix(u.Path, "/")
 	u.Path = "/postgres"
-	db, err := sql.Open("pgx", u.String())
+	db, err = sql.Open("pgx", u.String())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
+	return db, name
+}
+
+// shut keeps everybody from a database, and open lets them in again.
+func shut(t *testing.T, dsn string) (open func()) {
+	t.Helper()
+	db, name := besides(t, dsn)
 	do := func(q string) {
 		if _, err := db.ExecContext(context.Background(), q); err != nil {
 			t.Fatal(err)

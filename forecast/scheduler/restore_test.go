@@ -51,6 +51,18 @@ func (w *world) copyTo(file string) {
 	}
 }
 
+// heldInCopy is a world of which a copy was made when its one job was held, to which it can go back.
+func heldInCopy(t *testing.T) (w *world, id string, goBack func()) {
+	t.Helper()
+	w = newWorld(t, sqliteDSN(t), 3, 0, 6)
+	w.step(30)
+	id = w.submit("alice", "k", 600)
+	w.steered(id, true, 1)
+	copied, seal := filepath.Join(t.TempDir(), "copy.db"), w.store.seal
+	w.copyTo(copied)
+	return w, id, func() { w.bringBack(copied, seal) }
+}
+
 // bringBack goes on with a copy.
 func (w *world) bringBack(file string, seal *Seal) {
 	w.t.Helper()
@@ -85,19 +97,14 @@ func TestRestoredHeld(t *testing.T) {
 		"held, then released": {after: release, seconds: 600, state: Done, runs: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, sqliteDSN(t), 3, 0, 6)
-			w.step(30)
-			id := w.submit("alice", "k", 600)
-			w.steered(id, true, 1)
-			copied, seal := filepath.Join(t.TempDir(), "copy.db"), w.store.seal
-			w.copyTo(copied)
+			w, id, goBack := heldInCopy(t)
 			if c.since != nil {
 				c.since(w, id)
 			}
 			for range c.seconds / 30 {
 				w.step(30)
 			}
-			w.bringBack(copied, seal)
+			goBack()
 			w.step(1)
 			if c.after != nil {
 				c.after(w, id)
@@ -149,14 +156,9 @@ func (s oneByOne) Fetch(ctx context.Context, jobs []plugins.FetchRequest, said p
 
 // The replica that leads looks for them by itself.
 func TestTheLeaderSeeksWhatIsHeld(t *testing.T) {
-	w := newWorld(t, sqliteDSN(t), 3, 0, 6)
-	w.step(30)
-	id := w.submit("alice", "k", 600)
-	w.steered(id, true, 1)
-	copied, seal := filepath.Join(t.TempDir(), "copy.db"), w.store.seal
-	w.copyTo(copied)
+	w, id, goBack := heldInCopy(t)
 	w.steered(id, false, 60)
-	w.bringBack(copied, seal)
+	goBack()
 	var mu sync.Mutex
 	w.s.open = func(context.Context, string, []byte) (*plugins.Registry, func(), error) {
 		reg, err := plugins.NewRegistry(plugins.Opened{Backend: plugins.Backend{Interfaces: []string{"sim/c0"}}, Submitter: oneByOne{w.sites["c0"], &mu}})
