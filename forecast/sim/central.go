@@ -45,13 +45,10 @@ const missedAfter = time.Minute
 
 func newCentral(g *grid) *central {
 	n := len(g.sites)
-	c := &central{grid: g, planner: plan.Lookahead{}, at: never, piece: math.MaxUint16, late: map[string]time.Time{},
+	c := &central{grid: g, planner: plan.Lookahead{}, at: never, piece: math.MaxUint16, widest: g.jobs.widest, late: map[string]time.Time{},
 		slots: make([][]plan.Slot, n), turns: make([][]wire.Turn, n), looked: make([]int64, n), known: make([]int, n)}
 	if g.policy == GrASPaper {
 		c.planner, c.piece = plan.Pairwise{}, 1
-	}
-	for i := range g.jobs {
-		c.widest = max(c.widest, g.jobs[i].procs)
 	}
 	for i, s := range g.sites {
 		s.begun = c.begun
@@ -65,8 +62,8 @@ func (c *central) wake() int64 { return c.at }
 
 func (c *central) arrive(_ context.Context, number int) error {
 	c.run.Messages++
-	if j := &c.jobs[number]; !slices.ContainsFunc(c.sites, func(s *site) bool { return min(int64(s.Procs), c.piece) >= int64(j.procs) }) {
-		c.run.Unplaced++
+	if j := c.job(number); !slices.ContainsFunc(c.sites, func(s *site) bool { return min(int64(s.Procs), c.piece) >= int64(j.procs) }) {
+		c.unplaced(number)
 		return nil
 	}
 	c.queue = append(c.queue, number)
@@ -117,7 +114,9 @@ func (c *central) turn(context.Context) error {
 	}
 	c.queue = slices.DeleteFunc(c.queue, func(n int) bool { return taken[n] })
 	if len(taken) == 0 && c.stuck() {
-		c.run.Unplaced += len(c.queue)
+		for _, number := range c.queue {
+			c.unplaced(number)
+		}
 		c.queue = nil
 	}
 	c.at += int64(c.scenario.Cycle.Seconds())
@@ -129,7 +128,7 @@ func (c *central) turn(context.Context) error {
 
 // stuck says whether nothing will ever change any more: what is not booked now never will be.
 func (c *central) stuck() bool {
-	if c.next < len(c.jobs) || len(c.again) > 0 || len(c.troubles) > 0 {
+	if c.next < c.jobs.count || len(c.again) > 0 || len(c.troubles) > 0 {
 		return false
 	}
 	for i, s := range c.sites {
@@ -153,7 +152,7 @@ func (c *central) ask(r *plan.Rules) (numbers []int, jobs []plan.Job) {
 	}
 	r.Wishes = []plan.Wish{{Clusters: all, Classes: []uint64{1}}}
 	of := func(n int) plan.Job {
-		j := &c.jobs[n]
+		j := c.job(n)
 		u, known := users[j.user]
 		if !known {
 			u = int32(len(users))
@@ -283,7 +282,7 @@ func (c *central) addTurns(i int, to *plan.Cluster) {
 	behind := int64(0)
 	for n, told := range c.queued[i] {
 		if told.sent+int64(c.scenario.Latency.Seconds()) >= c.looked[i] {
-			j := &c.jobs[n]
+			j := c.job(n)
 			behind += j.limit * int64(j.procs)
 		}
 	}

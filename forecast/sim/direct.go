@@ -43,7 +43,7 @@ func (d *direct) turn(context.Context) error {
 }
 
 func (d *direct) arrive(_ context.Context, number int) error {
-	j := &d.jobs[number]
+	j := d.job(number)
 	c := d.sites[j.home]
 	if d.lookUp {
 		var err error
@@ -56,7 +56,7 @@ func (d *direct) arrive(_ context.Context, number int) error {
 		d.failed(number, d.now) // no site that could takes jobs now
 		return nil
 	case c == nil || c.Procs < j.procs:
-		d.run.Unplaced++
+		d.unplaced(number)
 		return nil
 	}
 	if d.eager {
@@ -106,11 +106,11 @@ func (b *brokered) arrive(ctx context.Context, number int) error {
 	if err := b.see(); err != nil {
 		return err
 	}
-	described, err := b.parsed.of(&b.jobs[number], 0)
+	described, err := b.parsed.of(b.job(number), 0)
 	if err != nil {
 		return err
 	}
-	b.habits.plan(b.jobs[number].user)
+	b.habits.plan(b.job(number).user)
 	b.broker.Seed = b.run.Seed<<32 + uint64(number)
 	plan, err := b.standing.Plan(ctx, described, b.resources)
 	if err != nil {
@@ -118,7 +118,7 @@ func (b *brokered) arrive(ctx context.Context, number int) error {
 	}
 	p := plan.Jobs[0]
 	if p.Err != nil || len(p.Choices) == 0 {
-		b.run.Unplaced++
+		b.unplaced(number)
 		return nil
 	}
 	b.send(number, b.site(p.Choices[0].Resource.Name), time.Time{})
@@ -157,6 +157,9 @@ func newBroker(g *grid) (*broker.Broker, error) {
 // descriptions keeps jobs as their users would describe them.
 type descriptions map[[3]int64]*jdl.Job
 
+// mostDescriptions bounds them: a trace may have one for each of its jobs.
+const mostDescriptions = 10_000
+
 func (d *descriptions) of(j *job, retries int) (*jdl.Job, error) {
 	key := [3]int64{int64(j.procs), j.limit, int64(retries)}
 	if described := (*d)[key]; described != nil {
@@ -170,7 +173,7 @@ func (d *descriptions) of(j *job, retries int) (*jdl.Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	if *d == nil || len(*d) > 100_000 {
+	if *d == nil || len(*d) > mostDescriptions {
 		*d = descriptions{}
 	}
 	(*d)[key] = described

@@ -61,12 +61,12 @@ func (d door) Submit(_ context.Context, reqs []plugins.Request, _ plugins.Progre
 		out[i].ID = q.ID
 		c := d.at(q.Endpoint.URL)
 		number, known := d.numbers[recordOf(q.ID, d.numbers)]
-		if err := c.advance(d.now); err != nil || !known || !c.takes() || c.Procs < d.jobs[number].procs {
+		if err := c.advance(d.now); err != nil || !known || !c.takes() || c.Procs < d.job(number).procs {
 			out[i].Err = d.refusal(c, q)
 			d.run.Messages++
 			continue
 		}
-		j := &d.jobs[number]
+		j := d.job(number)
 		begin := time.Time{}
 		if q.Booking != nil && q.Booking.Deadline > 0 { // in a slot
 			begin = d.Now().Add(q.Booking.Begin)

@@ -60,7 +60,7 @@ func TestTraceWithLies(t *testing.T) {
 		}
 		s.Jobs.Estimate = 1000 // of what owners ask for, up to what may be asked for
 		r, err := s.Play(t.Context(), "random", 1)
-		if err != nil || r.Jobs+r.Unplaced != len(s.draw(1)) || r.Jobs < 2 || r.MeanWait < 0 {
+		if err != nil || r.Jobs+r.Unplaced != len(drawn(t, s, 1)) || r.Jobs < 2 || r.MeanWait < 0 {
 			t.Errorf("%s: %+v %v", c.what, r, err)
 		}
 	}
@@ -135,8 +135,8 @@ func TestDrawnJobs(t *testing.T) {
 		s := parsed(t, fmt.Sprintf("[jobs]\ncount = 500\nload = %g\nmax_procs = 8\nmax_run = \"2h\"\nestimate = 3.0\nusers = 7\n", load)+
 			"[[site]]\nname = \"a\"\nprocs = 16\nspeed = 2.0\nhome = 3.0\n[[site]]\nname = \"b\"\nprocs = 32\n")
 		for seed := range uint64(5) {
-			jobs := s.draw(seed)
-			if !reflect.DeepEqual(jobs, s.draw(seed)) || reflect.DeepEqual(jobs, s.draw(seed+1)) {
+			jobs := drawn(t, s, seed)
+			if !reflect.DeepEqual(jobs, drawn(t, s, seed)) || reflect.DeepEqual(jobs, drawn(t, s, seed+1)) {
 				t.Fatalf("seed %d: drawn twice they differ, or two seeds do not", seed)
 			}
 			area, homes := 0.0, [2]int{}

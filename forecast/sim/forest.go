@@ -113,10 +113,10 @@ func (f *forest) wake() int64 {
 }
 
 func (f *forest) arrive(_ context.Context, number int) error {
-	j := &f.jobs[number]
+	j := f.job(number)
 	need := managers.Resources{CPUs: j.procs}
 	if !f.managers[j.home].Possible(need) {
-		f.run.Unplaced++
+		f.unplaced(number)
 		return nil
 	}
 	if err := f.look(); err != nil {

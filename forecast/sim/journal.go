@@ -64,7 +64,7 @@ func (s *Scenario) digest() string {
 	for _, name := range append(s.siteTraces(), s.Jobs.Trace) {
 		for i := range s.Sites {
 			if t := s.traces[traceKey(name, s.Sites[i].Procs)]; t != nil {
-				fmt.Fprintln(h, name, t.report, t.jobs)
+				fmt.Fprintln(h, name, t.report, t.sum)
 			}
 		}
 	}

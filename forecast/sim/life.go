@@ -48,11 +48,11 @@ func (l *life) arrive(ctx context.Context, number int) error {
 	if err := l.see(); err != nil {
 		return err
 	}
-	described, err := l.parsed.of(&l.jobs[number], l.scenario.Jobs.Retries)
+	described, err := l.parsed.of(l.job(number), l.scenario.Jobs.Retries)
 	if err != nil {
 		return err
 	}
-	l.habits.plan(l.jobs[number].user)
+	l.habits.plan(l.job(number).user)
 	l.controller.Seed = l.run.Seed<<32 + uint64(number)
 	plan, err := l.controller.Plan(ctx, []*jdl.Job{described}, l.resources)
 	if err != nil {
@@ -64,7 +64,7 @@ func (l *life) arrive(ctx context.Context, number int) error {
 	}
 	for _, o := range os {
 		if o.Err != nil && o.ID == "" {
-			l.run.Unplaced++
+			l.unplaced(number)
 			return nil
 		}
 		l.numbers[o.ID] = number
@@ -138,9 +138,10 @@ func (l *life) close(ctx context.Context) error {
 
 func (l *life) forget(f *followed) {
 	delete(l.numbers, f.outcome.ID)
-	for k := range l.jobs[f.number].tries + 1 {
+	for k := range l.job(f.number).tries + 1 {
 		delete(l.states, theAttempt(f.number, k))
 	}
+	l.forgetJob(f.number)
 }
 
 // maxMoves bounds how often one job is taken back from a queue.

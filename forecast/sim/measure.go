@@ -76,7 +76,7 @@ func (w *waits) mean() float64 { return w.sum / float64(max(1, w.n)) }
 
 // tally collects what becomes of the global jobs of a run.
 type tally struct {
-	waits      []float64
+	waits      distribution
 	slowdown   waits
 	completion waits
 	wait       waits
@@ -94,7 +94,7 @@ func (t *tally) add(j *job, site int, start, end time.Time) {
 	submitted := epoch.Add(time.Duration(j.submit) * time.Second)
 	wait, took := start.Sub(submitted).Seconds(), end.Sub(submitted).Seconds()
 	slowdown := max(1, took/float64(max(j.run, 10)))
-	t.waits = append(t.waits, wait)
+	t.waits.add(wait)
 	t.wait.add(wait)
 	t.slowdown.add(slowdown)
 	t.completion.add(took)
@@ -119,17 +119,16 @@ func (t *tally) add(j *job, site int, start, end time.Time) {
 
 // into works the figures of a run out.
 func (t *tally) into(r *Run) {
-	slices.Sort(t.waits)
-	n := len(t.waits)
+	n := t.wait.n
 	r.Jobs = n
 	r.MeanWait, r.Slowdown, r.Completion = t.wait.mean(), t.slowdown.mean(), t.completion.mean()
 	if n > 0 {
-		at := func(share int) float64 { return t.waits[min(n-1, n*share/100)] }
+		at := func(share int) float64 { return t.waits.at(min(n-1, n*share/100)) }
 		r.MedianWait, r.P95Wait, r.P99Wait = at(50), at(95), at(99)
 	}
 	for k := 0; k <= 60 && n > 0; k++ {
 		at := min(n-1, k*n/60)
-		r.ECDF = append(r.ECDF, [2]float64{t.waits[at], float64(at+1) / float64(n)})
+		r.ECDF = append(r.ECDF, [2]float64{t.waits.at(at), float64(at+1) / float64(n)})
 	}
 	for k := range classes {
 		if c := &t.class[k]; c[0].n > 0 {

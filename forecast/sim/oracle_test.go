@@ -277,11 +277,11 @@ func (g *plainGrid) over(next int) bool {
 }
 
 // playPlainly plays a scenario second by second.
-func playPlainly(s *Scenario, policy string, seed uint64) *plainGrid {
-	g := &plainGrid{s: s, jobs: s.draw(seed), rng: rand.New(rand.NewPCG(seed, 23)), again: map[int64][]int{}, policy: policy, seed: seed}
+func playPlainly(t *testing.T, s *Scenario, policy string, seed uint64) *plainGrid {
+	g := &plainGrid{s: s, jobs: drawn(t, s, seed), rng: rand.New(rand.NewPCG(seed, 23)), again: map[int64][]int{}, policy: policy, seed: seed}
 	until := g.jobs[len(g.jobs)-1].submit
 	for i := range s.Sites {
-		g.sites = append(g.sites, &plainSite{Site: &s.Sites[i], local: s.locals(i, seed*1_000_003+uint64(i)+1, until), told: -1})
+		g.sites = append(g.sites, &plainSite{Site: &s.Sites[i], local: localsOf(t, s, i, seed, until), told: -1})
 	}
 	next := 0
 	for now := int64(0); !g.over(next); now++ {
@@ -362,7 +362,7 @@ scheduler = "fcfs"
 				if err != nil {
 					t.Fatal(err)
 				}
-				g := playPlainly(s, policy, seed+1)
+				g := playPlainly(t, s, policy, seed+1)
 				slices.Sort(g.waits)
 				mean := func(sum float64, n int) float64 { return sum / float64(max(1, n)) }
 				wait := 0.0

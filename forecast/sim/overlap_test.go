@@ -52,7 +52,7 @@ for = "1h"
 	}
 	sites := make([]*site, 2)
 	for i := range sites {
-		c, err := newSite(&s.Sites[i], i, nil)
+		c, err := newSite(&s.Sites[i], i, none{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -26,8 +26,10 @@ type grid struct {
 	policy    string
 	sites     []*site
 	resources []*glue.Resource
-	jobs      []job
-	next      int // job to be handed in
+	jobs      *workload
+	coming    job          // the next of them
+	next      int          // its number
+	under     map[int]*job // that were handed in, and have not come to their end
 	now       int64
 	rng       *rand.Rand
 	served    map[string]*site // by resource, those with live services
@@ -79,30 +81,49 @@ func (s *Scenario) Play(ctx context.Context, policy string, seed uint64) (*Run, 
 
 // grid is a run's before anything has happened: jobs and sites.
 func (s *Scenario) grid(policy string, seed uint64) (*grid, error) {
+	jobs, err := s.draw(seed)
+	if err != nil {
+		return nil, err
+	}
 	g := &grid{
-		scenario: s, policy: policy, jobs: s.draw(seed), rng: rand.New(rand.NewPCG(seed, 23)), served: map[string]*site{}, run: Run{Policy: policy, Seed: seed},
+		scenario: s, policy: policy, jobs: jobs, under: map[int]*job{}, rng: rand.New(rand.NewPCG(seed, 23)), served: map[string]*site{}, run: Run{Policy: policy, Seed: seed},
 		tally: tally{area: make([]float64, len(s.Sites)), users: map[int]*waits{}}, troubles: s.troubles(),
 	}
 	g.eager = len(g.troubles) > 0
-	until := g.jobs[len(g.jobs)-1].submit
-	if until > int64(longest.Seconds()) {
+	if jobs.last > int64(longest.Seconds()) {
 		return nil, wrong("jobs.load", "%g: its jobs would take more than %v", s.Jobs.Load, longest)
 	}
+	if g.coming, err = jobs.next(); err != nil {
+		return nil, err
+	}
 	for i := range s.Sites {
-		c, err := newSite(&s.Sites[i], i, s.locals(i, seed*1_000_003+uint64(i)+1, until))
-		if err != nil {
+		if err := g.addSite(i); err != nil {
 			return nil, err
-		}
-		c.ended = g.ended
-		g.sites, g.resources = append(g.sites, c), append(g.resources, nil)
-		if c.Services {
-			g.served[c.Name] = c
 		}
 	}
 	for place, c := range slices.SortedFunc(slices.Values(g.sites), func(a, b *site) int { return cmp.Compare(a.Name, b.Name) }) {
 		c.place = place
 	}
 	return g, nil
+}
+
+// addSite adds the site of that number, with its local jobs until the last global one comes.
+func (g *grid) addSite(i int) error {
+	s := g.scenario
+	local, err := s.locals(i, g.run.Seed*1_000_003+uint64(i)+1, g.jobs.last)
+	if err != nil {
+		return err
+	}
+	c, err := newSite(&s.Sites[i], i, local)
+	if err != nil {
+		return err
+	}
+	c.ended = g.ended
+	g.sites, g.resources = append(g.sites, c), append(g.resources, nil)
+	if c.Services {
+		g.served[c.Name] = c
+	}
+	return nil
 }
 
 func (g *grid) newDispatcher(ctx context.Context) (dispatcher, error) {
@@ -138,8 +159,8 @@ func (g *grid) play(ctx context.Context) error {
 			return ctx.Err()
 		}
 		arrives, turn, trouble := int64(never), g.dispatch.wake(), int64(never)
-		if g.next < len(g.jobs) {
-			arrives = g.jobs[g.next].submit
+		if g.next < g.jobs.count {
+			arrives = g.coming.submit
 		}
 		if len(g.again) > 0 {
 			arrives = min(arrives, g.again[0].at)
@@ -173,13 +194,34 @@ func (g *grid) arrive(ctx context.Context) error {
 	if len(g.again) > 0 && g.again[0].at == g.now {
 		number = g.again[0].number
 		g.again = g.again[1:]
-	} else {
-		g.next++
-		if g.next == len(g.jobs) {
-			g.utilisation()
-		}
+	} else if err := g.handIn(); err != nil {
+		return err
 	}
 	return g.dispatch.arrive(ctx, number)
+}
+
+// handIn takes the next new job, and looks at the one behind it.
+func (g *grid) handIn() (err error) {
+	g.under[g.next] = new(g.coming)
+	g.next++
+	if g.next == g.jobs.count {
+		g.utilisation()
+		return nil
+	}
+	g.coming, err = g.jobs.next()
+	return err
+}
+
+// job is one that was handed in, and has not come to its end.
+func (g *grid) job(number int) *job { return g.under[number] }
+
+// forgetJob forgets one that has: nobody asks about it any more.
+func (g *grid) forgetJob(number int) { delete(g.under, number) }
+
+// unplaced counts a job that no site can run.
+func (g *grid) unplaced(number int) {
+	g.run.Unplaced++
+	g.forgetJob(number)
 }
 
 // see renews what sites publish, where it is due, and in a grid with troubles lets ends be seen.
@@ -205,7 +247,7 @@ func (g *grid) see() error {
 
 // send puts a job on its way to a site, where it is after so long.
 func (g *grid) send(number int, c *site, begin time.Time) (id string, takes time.Duration) {
-	j := &g.jobs[number]
+	j := g.job(number)
 	g.run.Messages++
 	at := g.now + int64(g.scenario.Latency.Seconds())
 	if bandwidth := g.scenario.Network.Bandwidth; bandwidth > 0 {
@@ -222,7 +264,7 @@ func (g *grid) send(number int, c *site, begin time.Time) (id string, takes time
 
 // ended is told of every global job that leaves a machine.
 func (g *grid) ended(number int, id string, c *site, start, end time.Time, well bool) {
-	j := &g.jobs[number]
+	j := g.job(number)
 	if d, ok := g.dispatch.(watcher); ok {
 		d.left(number, id, c, start, end, well)
 	}
@@ -232,6 +274,9 @@ func (g *grid) ended(number int, id string, c *site, start, end time.Time, well 
 		g.habits.ended(j, end.Sub(start), c.Speed)
 		if c.number != j.home {
 			g.run.Away++
+		}
+		if !g.followed() {
+			g.forgetJob(number)
 		}
 	case !g.followed():
 		g.failed(number, end.Unix()-epoch.Unix())
@@ -254,9 +299,10 @@ func (g *grid) followed() bool {
 
 // failed hands a job in again, as often as its user does that.
 func (g *grid) failed(number int, at int64) {
-	j := &g.jobs[number]
+	j := g.job(number)
 	if j.tries >= g.scenario.Jobs.Retries {
 		g.run.Failed++
+		g.forgetJob(number)
 		return
 	}
 	j.tries++

@@ -1,7 +1,9 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -24,9 +26,11 @@ type site struct {
 	*Site
 	number   int
 	engine   *batch.Engine
-	local    []job
-	nextOwn  int
-	coming   []arrival // global jobs on their way, in order
+	local    stream
+	own      job           // the next local job; its submission is never behind the last
+	owns     int           // local jobs that have come
+	ownWait  map[int]int64 // when those that wait were submitted
+	coming   []arrival     // global jobs on their way, in order
 	resource *glue.Resource
 	// spare is where the next record is written, as nobody looks at what is there; nil: older records are kept.
 	spare   *glue.Resource
@@ -93,10 +97,13 @@ func numberOf(id string) int {
 	return n
 }
 
-func newSite(s *Site, number int, local []job) (*site, error) {
-	c := &site{Site: s, number: number, local: local, told: -1, killed: map[string]bool{}}
+func newSite(s *Site, number int, local stream) (*site, error) {
+	c := &site{Site: s, number: number, local: local, told: -1, ownWait: map[int]int64{}, killed: map[string]bool{}}
+	err := c.readOwn()
+	if err != nil {
+		return nil, err
+	}
 	state := batch.State{Now: epoch, Cluster: s.Name, Nodes: c.nodes(true)}
-	var err error
 	if c.engine, err = batch.NewEngine(state, batch.Policy{Name: s.Scheduler}); err != nil {
 		return nil, fmt.Errorf("site %s: %w", s.Name, err)
 	}
@@ -131,7 +138,8 @@ func (c *site) see(e batch.Event) {
 			}
 		} else {
 			number, _ := strconv.Atoi(e.Job.ID[1:])
-			c.locals.add(float64(e.At.Unix() - epoch.Unix() - c.local[number].submit)) // as it may have come while the machine was down
+			c.locals.add(float64(e.At.Unix() - epoch.Unix() - c.ownWait[number])) // as it may have come while the machine was down
+			delete(c.ownWait, number)
 		}
 	case batch.Cancelled, batch.Ended, batch.TimedOut, batch.NodeLost:
 		if e.Job.Started.IsZero() {
@@ -153,8 +161,8 @@ func (c *site) see(e batch.Event) {
 // machine is down: they wait until it is back.
 func (c *site) comes() (own, global int64) {
 	own, global = never, never
-	if c.nextOwn < len(c.local) && !c.down {
-		own = c.local[c.nextOwn].submit
+	if !c.down {
+		own = c.own.submit
 	}
 	if len(c.coming) > 0 && !c.down {
 		global = c.coming[0].at
@@ -181,8 +189,7 @@ func (c *site) advance(to int64) error {
 			return c.engine.Advance(epoch.Add(time.Duration(to) * time.Second))
 		}
 		if own <= global {
-			c.nextOwn++
-			if err := c.submit("l"+strconv.Itoa(c.nextOwn-1), &c.local[c.nextOwn-1], own, time.Time{}); err != nil {
+			if err := c.submitOwn(); err != nil {
 				return err
 			}
 			continue
@@ -193,6 +200,26 @@ func (c *site) advance(to int64) error {
 			return err
 		}
 	}
+}
+
+// submitOwn puts the next local job into the queue.
+func (c *site) submitOwn() error {
+	j, number := c.own, c.owns
+	c.owns++
+	c.ownWait[number] = j.submit
+	if err := c.submit("l"+strconv.Itoa(number), &j, j.submit, time.Time{}); err != nil {
+		return err
+	}
+	return c.readOwn()
+}
+
+// readOwn looks at the next local job.
+func (c *site) readOwn() (err error) {
+	c.own, err = c.local.next()
+	if errors.Is(err, io.EOF) {
+		c.own, err = job{submit: never}, nil
+	}
+	return err
 }
 
 // submit puts a job into the queue of the cluster.

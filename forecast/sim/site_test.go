@@ -9,7 +9,7 @@ import (
 // What a site published stays as it is, and where nobody looks at older records
 // the last one does.
 func TestPublishKeepsRecords(t *testing.T) {
-	c, err := newSite(&Site{Name: "a", Procs: 8, Scheduler: "easy", Speed: 1}, 0, nil)
+	c, err := newSite(&Site{Name: "a", Procs: 8, Scheduler: "easy", Speed: 1}, 0, none{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -90,7 +90,7 @@ func (c *stored) config() scheduler.Config {
 		Chance:    rand.NewChaCha8(seed), // ids decide between jobs of one instant
 		Stopwatch: c.Now,
 		Name:      "simulated", Cycle: c.scenario.Cycle.Duration, Grace: missedAfter, Horizon: horizon, MaxBypass: 200, Free: true, NoHistory: true,
-		Spool: c.dir, Clusters: map[string]scheduler.ClusterConfig{}, MaxJobs: len(c.jobs) * (1 + c.scenario.Jobs.Retries),
+		Spool: c.dir, Clusters: map[string]scheduler.ClusterConfig{}, MaxJobs: c.jobs.count * (1 + c.scenario.Jobs.Retries),
 	}
 	for _, s := range c.sites {
 		e := s.resource.Endpoints[0]
@@ -125,9 +125,9 @@ func (c *stored) wake() int64 { return c.at }
 func (c *stored) arrive(ctx context.Context, number int) error {
 	ctx = context.WithoutCancel(ctx) // see turn
 	c.run.Messages++
-	j := &c.jobs[number]
+	j := c.job(number)
 	if !slices.ContainsFunc(c.sites, func(s *site) bool { return s.Procs >= j.procs }) {
-		c.run.Unplaced++
+		c.unplaced(number)
 		return nil
 	}
 	who := scheduler.Person{Subject: fmt.Sprint("user", j.user)}
@@ -181,15 +181,17 @@ func (c *stored) turn(ctx context.Context) error {
 // stuck says whether nothing began or ended for so long that nothing will: what is sent
 // and comes too late for its slot is sent again and again.
 func (c *stored) stuck() bool {
-	if c.next < len(c.jobs) || len(c.again) > 0 || len(c.troubles) > 0 || c.now < c.last+2*int64(horizon.Seconds()) {
+	if c.next < c.jobs.count || len(c.again) > 0 || len(c.troubles) > 0 || c.now < c.last+2*int64(horizon.Seconds()) {
 		return false
 	}
-	return !slices.ContainsFunc(c.sites, func(s *site) bool { return s.engine.Running() > 0 || s.nextOwn < len(s.local) })
+	return !slices.ContainsFunc(c.sites, func(s *site) bool { return s.engine.Running() > 0 || s.own.submit != never })
 }
 
 // giveUp takes all that has not begun back from the sites.
 func (c *stored) giveUp() error {
-	c.run.Unplaced += len(c.handed)
+	for number := range c.handed {
+		c.unplaced(number)
+	}
 	clear(c.handed)
 	for _, s := range c.sites {
 		s.coming = nil
@@ -215,17 +217,16 @@ func (c *stored) left(number int, id string, s *site, start, end time.Time, well
 	if !well && c.states[attemptOf(id)].state == plugins.Cancelled {
 		return // taken back by the scheduler, which plans it anew
 	}
-	c.past = append(c.past, ended{c.handed[number], number, c.jobs[number].tries, c.now})
+	failed := !well && c.failures[number] >= c.scenario.Jobs.Retries
+	c.past = append(c.past, ended{c.handed[number], number, c.job(number).tries, c.now, well || failed})
 	delete(c.handed, number)
-	if well {
-		return
-	}
-	if c.failures[number] >= c.scenario.Jobs.Retries {
+	switch {
+	case failed:
 		c.run.Failed++
-		return
+	case !well:
+		c.failures[number]++
+		c.later(number, max(end.Unix()-epoch.Unix(), c.now)+retryAfter)
 	}
-	c.failures[number]++
-	c.later(number, max(end.Unix()-epoch.Unix(), c.now)+retryAfter)
 }
 
 // ended is a job whose end the scheduler is yet to see, bring home and forget.
@@ -233,6 +234,7 @@ type ended struct {
 	record        string
 	number, tries int // the job's, by then
 	at            int64
+	last          bool // it comes no more
 }
 
 // forgetAfter is for how many seconds sites know of jobs that have ended: by then nobody asks about them any more.
@@ -244,6 +246,10 @@ func (c *stored) forget() {
 		delete(c.numbers, c.past[0].record)
 		for k := range c.past[0].tries {
 			delete(c.states, theAttempt(c.past[0].number, k))
+		}
+		if c.past[0].last {
+			c.forgetJob(c.past[0].number)
+			delete(c.failures, c.past[0].number)
 		}
 		c.past = c.past[1:]
 	}

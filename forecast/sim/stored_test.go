@@ -44,7 +44,7 @@ func TestWholeScheduler(t *testing.T) {
 func TestScratchIsNoFile(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
-	c, err := newStored(t.Context(), &grid{scenario: scenario(t, "gras.toml")}, scheduler.OpenScratch)
+	c, err := newStored(t.Context(), &grid{scenario: scenario(t, "gras.toml"), jobs: &workload{}}, scheduler.OpenScratch)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestScratchDecidesAsAFile(t *testing.T) {
 // In a run nothing takes time but what its sites and its network do: the scheduler measures itself by the run's clock, so that a machine
 // that is busy, or stops for a while, changes nothing.
 func TestTheSchedulersStopwatchIsTheRuns(t *testing.T) {
-	c := &stored{door: newDoor(&grid{scenario: scenario(t, "gras.toml")})}
+	c := &stored{door: newDoor(&grid{scenario: scenario(t, "gras.toml"), jobs: &workload{}})}
 	watch := c.config().Stopwatch
 	if watch == nil {
 		t.Fatal("it is the system's")
@@ -120,7 +120,7 @@ func TestTheSchedulersStopwatchIsTheRuns(t *testing.T) {
 func TestIDsAreTheSeeds(t *testing.T) {
 	ids := map[uint64][]string{}
 	for _, seed := range []uint64{1, 2, 1} {
-		c, err := newStored(t.Context(), &grid{scenario: scenario(t, "gras.toml"), jobs: make([]job, 3), run: Run{Seed: seed}}, scheduler.OpenScratch)
+		c, err := newStored(t.Context(), &grid{scenario: scenario(t, "gras.toml"), jobs: &workload{extent: extent{count: 3}}, run: Run{Seed: seed}}, scheduler.OpenScratch)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -165,7 +165,7 @@ func TestEndedJobsAreForgotten(t *testing.T) {
 	for _, e := range c.past {
 		attempts += e.tries
 	}
-	if c.now < 3*forgetAfter || c.run.Jobs < 25 || len(c.past) > 20 || len(c.numbers) > len(c.past) || len(c.states) > attempts {
+	if c.now < 3*forgetAfter || c.run.Jobs < 25 || len(c.past) > 20 || len(c.numbers) > len(c.past) || len(c.states) > attempts || len(c.under) > len(c.past) {
 		t.Errorf("after %d s, of %d jobs %d ended lately: %d and %d attempts are kept", c.now, c.run.Jobs, len(c.past), len(c.numbers), len(c.states))
 	}
 }
@@ -177,7 +177,7 @@ func TestQueueIsShownAsItIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := newSite(&s.Sites[0], 0, []job{{submit: 2, run: 2, limit: 60, procs: 1}, {submit: 3, run: 2, limit: 60, procs: 1}})
+	c, err := newSite(&s.Sites[0], 0, &given{{submit: 2, run: 2, limit: 60, procs: 1}, {submit: 3, run: 2, limit: 60, procs: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}

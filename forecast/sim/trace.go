@@ -1,18 +1,21 @@
 package sim
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"gridbroker/batch/swf"
 )
 
 // trace is a workload from a file, with what cleaning found wrong in it.
 type trace struct {
-	jobs       []job
+	spooled
+	sum        [sha256.Size]byte // of its jobs
 	report     swf.Report
 	unreadable int
 	first      string // of the lines that cannot be read
@@ -28,26 +31,32 @@ const longestRun = 365 * 86400
 // readTraces reads the traces that a scenario names, which have so many jobs together at most.
 func (s *Scenario) readTraces(dir string, most int) error {
 	s.traces = map[string]*trace{}
+	if strings.Join(s.siteTraces(), "")+s.Jobs.Trace == "" {
+		return nil
+	}
+	sp, err := newSpool()
+	if err != nil {
+		return err
+	}
 	widest := 0
 	for i := range s.Sites {
 		widest = max(widest, s.Sites[i].Procs)
-		if err := s.readTrace(dir, s.Sites[i].Trace, s.Sites[i].Procs, most); err != nil {
+		if err := s.readTrace(sp, dir, s.Sites[i].Trace, s.Sites[i].Procs, most); err != nil {
 			return &FieldError{s.Sites[i].path() + ".trace", err}
 		}
 	}
-	if err := s.readTrace(dir, s.Jobs.Trace, widest, most); err != nil {
+	if err := s.readTrace(sp, dir, s.Jobs.Trace, widest, most); err != nil {
 		return &FieldError{"jobs.trace", err}
 	}
-	return nil
+	return sp.flush()
 }
 
-// readTrace reads one that has not been read for sites of that size; jobs wider than procs, and those that cannot be, are
-// left out and counted.
-func (s *Scenario) readTrace(dir, name string, procs, most int) error {
+// readTrace reads one that has not been read for sites of that size into the spool; jobs wider than procs, and those that
+// cannot be, are left out and counted.
+func (s *Scenario) readTrace(sp *spool, dir, name string, procs, most int) error {
 	if name == "" || s.traces[traceKey(name, procs)] != nil {
 		return nil
 	}
-	most -= s.traced()
 	file := name
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(dir, file)
@@ -60,33 +69,16 @@ func (s *Scenario) readTrace(dir, name string, procs, most int) error {
 		return err
 	}
 	defer r.Close()
-	t := &trace{}
+	t := &trace{spooled: sp.begin()}
 	r.Problem = func(e *swf.LineError) {
 		if t.unreadable++; t.unreadable == 1 {
 			t.first = fmt.Sprintf("line %d: %s", e.Line, e.Said)
 		}
 	}
-	clean := swf.Cleaner{Source: r, Name: name, Procs: procs}
-	for {
-		j, err := clean.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return err
-		}
-		if len(t.jobs) >= most {
-			return fmt.Errorf("%s: the scenario's traces have more than %d jobs, each of them counted for each size of sites", name, int(maxTrace))
-		}
-		if j.Run > longestRun || j.Submit > int64(longest.Seconds()) {
-			clean.Report.Kept--
-			clean.Report.Endless++
-			continue
-		}
-		t.jobs = append(t.jobs, job{submit: j.Submit, run: j.Run, limit: min(max(60, j.Limit), longestRun), procs: j.Procs, user: int(max(0, j.User))})
+	if err := t.read(sp, &swf.Cleaner{Source: r, Name: name, Procs: procs}, most-s.traced()); err != nil {
+		return err
 	}
-	t.report = clean.Report
-	if len(t.jobs) == 0 {
+	if t.count == 0 {
 		why := append(t.left(name), name+": it has no lines of jobs")
 		return fmt.Errorf("no job can run here: %s", why[0])
 	}
@@ -94,10 +86,36 @@ func (s *Scenario) readTrace(dir, name string, procs, most int) error {
 	return nil
 }
 
+// read brings what is left of it, so many jobs at most, into the spool.
+func (t *trace) read(sp *spool, clean *swf.Cleaner, most int) error {
+	for {
+		j, err := clean.Next()
+		if errors.Is(err, io.EOF) {
+			t.report, t.sum = clean.Report, sp.sum()
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if t.count >= most {
+			return fmt.Errorf("%s: the scenario's traces have more than %d jobs, each of them counted for each size of sites", clean.Name, int(maxTrace))
+		}
+		if j.Run > longestRun || j.Submit > int64(longest.Seconds()) {
+			clean.Report.Kept--
+			clean.Report.Endless++
+			continue
+		}
+		t.count++
+		if err := sp.add(&job{submit: j.Submit, run: j.Run, limit: min(max(60, j.Limit), longestRun), procs: j.Procs, user: int(max(0, j.User))}); err != nil {
+			return err
+		}
+	}
+}
+
 // traced is how many jobs the traces have that were read.
 func (s *Scenario) traced() (jobs int) {
 	for _, t := range s.traces {
-		jobs += len(t.jobs)
+		jobs += t.count
 	}
 	return jobs
 }
@@ -114,8 +132,8 @@ func (s *Scenario) Stream() string {
 		widest = max(widest, s.Sites[i].Procs)
 	}
 	n := s.Jobs.Count
-	if t := s.traces[traceKey(s.Jobs.Trace, widest)]; t != nil && (n == 0 || n > len(t.jobs)) {
-		n = len(t.jobs)
+	if t := s.traces[traceKey(s.Jobs.Trace, widest)]; t != nil && (n == 0 || n > t.count) {
+		n = t.count
 	}
 	return counted(n, "global job") + " of " + filepath.Base(s.Jobs.Trace)
 }

@@ -1,13 +1,9 @@
 package sim
 
 import (
-	"cmp"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"time"
-
-	"gridbroker/batch/swf"
 )
 
 // job is one job of a run; times in seconds from its beginning.
@@ -20,113 +16,124 @@ type job struct {
 	tries              int     // how often it was sent again
 }
 
+// workload are the global jobs of a run, and what is known of all of them before the first comes.
+type workload struct {
+	stream
+	extent // submissions as they are given
+}
+
 // draw draws the global jobs of a seed: from the trace, shaken by the seed, or
 // by Lublin and Feitelson's model on a machine of the size of the widest job.
-// The gaps are stretched to the load.
-func (s *Scenario) draw(seed uint64) []job {
-	widest, all := s.Jobs.MaxProcs, 0.0
-	weights := make([]float64, len(s.Sites))
-	most := 0
-	for i, site := range s.Sites {
-		if widest == 0 || s.Jobs.MaxProcs == 0 && site.Procs < widest {
-			widest = site.Procs
+// The gaps are stretched to the load. All are drawn once to know of all, and then
+// again, one by one.
+func (s *Scenario) draw(seed uint64) (*workload, error) {
+	begin := rand.NewPCG(seed, 17)
+	behind := *begin // where chance is when all have been drawn
+	all, err := extentOf(s.drawn(seed, rand.New(&behind)))
+	if err != nil {
+		return nil, err
+	}
+	w := &workload{extent: all}
+	there, weights := capacity(s.Sites)
+	procs := there * s.Jobs.Load
+	if procs > 0 {
+		w.first, w.last = all.stretched(all.first, procs), all.stretched(all.last, procs)
+	}
+	rng := rand.New(&behind)
+	w.stream = changed{s.drawn(seed, rand.New(begin)), func(j *job) {
+		if procs > 0 {
+			j.submit = all.stretched(j.submit, procs)
 		}
-		most = max(most, site.Procs)
-		all += float64(site.Procs) * site.Speed
-		weights[i] = site.Home
-	}
-	rng := rand.New(rand.NewPCG(seed, 17))
-	var jobs []job
-	if t := s.traces[traceKey(s.Jobs.Trace, most)]; s.Jobs.Trace != "" && t != nil {
-		jobs = shaken(t.jobs, s.Jobs.Count, rng)
-	} else {
-		jobs = lublin(widest, s.Jobs.Count, int64(s.Jobs.MaxRun.Seconds()), seed)
-		for i := range jobs {
-			jobs[i].user = int(float64(s.Jobs.Users) * math.Pow(rng.Float64(), 2))
-		}
-	}
-	if s.Jobs.Load > 0 {
-		stretch(jobs, all*s.Jobs.Load)
-	}
-	for i := range jobs {
-		j := &jobs[i]
 		j.home = draw(rng, weights)
 		j.limit = min(max(60, int64(float64(j.limit)*s.Jobs.Estimate)), longestRun)
 		if s.Jobs.InputMB > 0 {
 			j.input = rng.ExpFloat64() * s.Jobs.InputMB
 		}
-	}
-	return jobs
+	}}
+	return w, nil
 }
 
-// shaken takes the first count jobs of a trace and moves their submissions by
-// up to a minute, so that seeds differ by chance alone.
-func shaken(jobs []job, count int, rng *rand.Rand) []job {
-	if count > 0 {
-		jobs = jobs[:min(count, len(jobs))]
+// drawn are the jobs as the trace or the model has them, with their users.
+func (s *Scenario) drawn(seed uint64, rng *rand.Rand) stream {
+	widest, most := s.Jobs.widths(s.Sites)
+	if t := s.traces[traceKey(s.Jobs.Trace, most)]; s.Jobs.Trace != "" && t != nil {
+		count := t.count
+		if s.Jobs.Count > 0 {
+			count = min(count, s.Jobs.Count)
+		}
+		return &shaker{stream: &firsts{t.replay(), count}, rng: rng}
 	}
-	jobs = slices.Clone(jobs)
-	for i := range jobs {
-		jobs[i].submit = max(0, jobs[i].submit+rng.Int64N(121)-60)
+	drawn := lublin(widest, s.Jobs.Count, int64(s.Jobs.MaxRun.Seconds()), seed)
+	return changed{drawn, func(j *job) { j.user = int(float64(s.Jobs.Users) * math.Pow(rng.Float64(), 2)) }}
+}
+
+// widths are that of the widest job, where it is drawn, and of the widest site.
+func (j *Jobs) widths(sites []Site) (widest, most int) {
+	widest = j.MaxProcs
+	for _, site := range sites {
+		if widest == 0 || j.MaxProcs == 0 && site.Procs < widest {
+			widest = site.Procs
+		}
+		most = max(most, site.Procs)
 	}
-	slices.SortStableFunc(jobs, func(a, b job) int { return cmp.Compare(a.submit, b.submit) })
-	return jobs
+	return widest, most
+}
+
+// capacity is how many processors of speed 1 all sites come to, and by site the weight of users at home there.
+func capacity(sites []Site) (all float64, weights []float64) {
+	for _, site := range sites {
+		all += float64(site.Procs) * site.Speed
+		weights = append(weights, site.Home)
+	}
+	return all, weights
 }
 
 // locals are a site's local jobs up to a time.
-func (s *Scenario) locals(i int, seed uint64, until int64) []job {
+func (s *Scenario) locals(i int, seed uint64, until int64) (stream, error) {
 	c := &s.Sites[i]
 	if t := s.traces[traceKey(c.Trace, c.Procs)]; c.Trace != "" && t != nil {
-		jobs := slices.Clone(t.jobs)
-		if c.LocalLoad > 0 {
-			stretch(jobs, float64(c.Procs)*c.LocalLoad)
+		if c.LocalLoad == 0 {
+			return upTo{t.replay(), until}, nil
 		}
-		n, _ := slices.BinarySearchFunc(jobs, until+1, func(j job, at int64) int { return cmp.Compare(j.submit, at) })
-		return jobs[:n]
+		all, err := extentOf(t.replay())
+		if err != nil {
+			return nil, err
+		}
+		return upTo{all.stretch(t.replay(), float64(c.Procs)*c.LocalLoad), until}, nil
 	}
 	return c.local(seed, until, int64(s.Jobs.MaxRun.Seconds()))
 }
 
-// local draws a site's local jobs up to a time.
-func (s *Site) local(seed uint64, until int64, maxRun int64) []job {
+// mostLocal bounds the local jobs of a site.
+const mostLocal = 1 << 24
+
+// local draws a site's local jobs up to a time: of as many as reach beyond it, in powers of two.
+func (s *Site) local(seed uint64, until int64, maxRun int64) (stream, error) {
 	if s.LocalLoad == 0 {
-		return nil
+		return none{}, nil
 	}
+	procs := float64(s.Procs) * s.LocalLoad
+	var all extent
+	model := lublin(s.Procs, mostLocal, maxRun, seed)
 	for n := 256; ; n *= 2 {
-		jobs := lublin(s.Procs, n, maxRun, seed)
-		stretch(jobs, float64(s.Procs)*s.LocalLoad)
-		if jobs[n-1].submit >= until || n >= 1<<24 {
-			for n > 0 && jobs[n-1].submit > until {
-				n--
+		for all.count < n {
+			j, err := model.next()
+			if err != nil {
+				return nil, err
 			}
-			return jobs[:n]
+			all.add(&j)
+		}
+		if all.stretched(all.last, procs) >= until || n >= mostLocal {
+			return upTo{all.stretch(lublin(s.Procs, n, maxRun, seed), procs), until}, nil
 		}
 	}
 }
 
-func lublin(procs, n int, maxRun int64, seed uint64) []job {
-	model := swf.Lublin{Procs: procs, Seed: seed}
-	jobs := make([]job, n)
-	for i := range jobs {
-		j := model.Next()
-		if maxRun > 0 {
-			j.Run, j.Limit = min(j.Run, maxRun), min(j.Limit, maxRun)
-		}
-		jobs[i] = job{submit: j.Submit, run: max(1, j.Run), limit: max(60, j.Limit), procs: j.Procs}
-	}
-	return jobs
-}
-
-// stretch sets the gaps so that the jobs ask for so many processors on average.
-func stretch(jobs []job, procs float64) {
-	area := 0.0
-	for i := range jobs {
-		area += float64(jobs[i].run) * float64(jobs[i].procs)
-	}
-	first, span := jobs[0].submit, float64(max(1, jobs[len(jobs)-1].submit-jobs[0].submit))
-	for i := range jobs {
-		jobs[i].submit = int64(min(float64(jobs[i].submit-first)/span*area/procs, math.MaxInt64/4))
-	}
+// lublin are n jobs of the model on a machine of so many processors.
+func lublin(procs, n int, maxRun int64, seed uint64) *model {
+	m := &model{left: n, maxRun: maxRun}
+	m.Procs, m.Seed = procs, seed
+	return m
 }
 
 func draw(rng *rand.Rand, weights []float64) int {
