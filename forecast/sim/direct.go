@@ -59,16 +59,29 @@ func (d *direct) arrive(_ context.Context, number int) error {
 		d.unplaced(number)
 		return nil
 	}
-	if d.eager {
-		if err := c.advance(d.now); err != nil {
-			return err
-		}
-		if !c.takes() {
-			d.failed(number, d.now)
-			return nil
-		}
+	if err := d.catchUp(c); err != nil {
+		return err
+	}
+	if d.eager && !c.takes() {
+		d.failed(number, d.now)
+		return nil
 	}
 	d.send(number, c, time.Time{})
+	return nil
+}
+
+// mostComing bounds the jobs on their way to a site that nobody looks at meanwhile.
+const mostComing = 64
+
+// catchUp lets a site see this moment, where it matters. Else it sees the last one where many are on their way there: all jobs of
+// the run would be, until its end.
+func (d *direct) catchUp(c *site) error {
+	switch {
+	case d.eager:
+		return c.advance(d.now)
+	case len(c.coming) >= mostComing:
+		return c.advance(d.now - 1)
+	}
 	return nil
 }
 

@@ -209,6 +209,25 @@ func TestRunsKeepNoJobs(t *testing.T) {
 	}
 }
 
+// Jobs that stay at home are not on their way until the end of the run, where nobody looks at their sites meanwhile.
+func TestSitesThatNobodyLooksAt(t *testing.T) {
+	s := parsed(t, "[jobs]\ncount = 500\nload = 0.3\n[[site]]\nname = \"a\"\nprocs = 16\nlocal_load = 0.3\n")
+	g, err := s.grid(Independent, 1)
+	if err == nil {
+		g.dispatch, err = g.newDispatcher(t.Context())
+	}
+	for g.next < g.jobs.count-1 && err == nil {
+		g.now = g.coming.submit
+		err = g.arrive(t.Context())
+		if n := len(g.sites[0].coming); n > mostComing {
+			t.Fatalf("%d jobs are on their way", n)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A trace is played as it was when the scenario was read, whatever became of its file; a file for its jobs that cannot be read ends the run.
 func TestTraceThatIsGone(t *testing.T) {
 	s, err := withTrace(t, swfLine(1, 0, 100, 2, 200, 3)+swfLine(2, 10, 100, 4, 200, 4))
