@@ -93,6 +93,8 @@ func program(r *jobReader) {
 	if a, is := clientSettings(r.ad); is && !r.has("Executable") {
 		r.fail(a.NamePos, "other-file", "name it in no command: sources and vo in grid.toml say the same",
 			"%s: these are settings of gLite's client, and no job", a.Name)
+	} else if len(r.ad.Attrs()) == 0 {
+		r.fail(r.ad.Pos(), "missing", "grid jdl new writes a description to begin with", "the description is empty")
 	} else if !r.has("Executable") {
 		r.fail(r.ad.Pos(), "missing", `say what to run: Executable = "/bin/hostname";`, "the job has no Executable")
 	}

@@ -146,7 +146,7 @@ func ReadJSON(file string, src []byte) ([]*Ad, error) {
 	}
 	e, err := r.value(0)
 	if err != nil {
-		return nil, err
+		return nil, inBraces(file, src, err)
 	}
 	if _, err = r.dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, r.fail("text after the end")
@@ -164,6 +164,19 @@ func ReadJSON(file string, src []byte) ([]*Ad, error) {
 		ads = append(ads, ad)
 	}
 	return ads, nil
+}
+
+// inBraces says so where a text that is no JSON is a record in the brackets of lists.
+func inBraces(file string, src []byte, err error) error {
+	body := bytes.TrimLeft(bytes.TrimPrefix(bytes.TrimSpace(src), []byte("{")), " \t\r\n")
+	name := body[:len(body)-len(bytes.TrimLeft(body, "_.ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"))]
+	rest := bytes.TrimLeft(body[len(name):], " \t")
+	if len(name) == 0 || !bytes.HasPrefix(rest, []byte("=")) {
+		return err
+	}
+	d := &Diagnostic{Severity: Fatal, File: file, Pos: (&Places{Src: string(src)}).At(bytes.IndexByte(src, '{')), Code: "brackets",
+		Msg: "a record stands in [ ], and { } are the brackets of lists", Hint: "write [ " + string(name[:min(len(name), 40)]) + " = ...; ], or no brackets at all"}
+	return d.ShowLine(string(src))
 }
 
 // NotUTF8 is the first byte of a text that is no part of UTF-8; -1: there is none.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"gridbroker/jdl/pcre"
 )
@@ -86,8 +87,14 @@ func otherFormat(src []byte) string {
 	for line := range strings.Lines(string(src[:min(len(src), 1<<16)])) {
 		words := strings.Fields(line)
 		switch {
-		case len(words) == 0 || strings.HasPrefix(words[0], "#") || words[0] == "---":
+		case len(words) == 0 || strings.HasPrefix(words[0], "#") || strings.HasPrefix(words[0], "//") || words[0] == "---":
 			continue
+		case workflow(words) != "":
+			return workflow(words)
+		case words[0] == "FROM" && len(words) > 1 && words[1] != "=":
+			return "a recipe for container images (Dockerfile)"
+		case strings.EqualFold(words[0], "bootstrap:"):
+			return "a recipe for images of Apptainer"
 		case len(words) > 3 && words[0] == "from" && words[2] == "import", len(words) > 1 && words[0] == "import",
 			len(words) > 2 && words[1] == "=" && strings.HasPrefix(words[2], "Job("):
 			return "a program in Python"
@@ -95,10 +102,34 @@ func otherFormat(src []byte) string {
 			return "a file for Kubernetes"
 		case words[0] == "cwlVersion:":
 			return "a workflow in CWL"
+		case yamlKey(words[0]):
+			return "a file in YAML"
 		}
 		return ""
 	}
 	return ""
+}
+
+// workflow names the language of workflows that a statement is of; "": none that is known.
+func workflow(words []string) string {
+	first, last := words[0], words[len(words)-1]
+	switch {
+	case len(words) == 2 && (first == "rule" || first == "checkpoint") && strings.HasSuffix(last, ":"), first == "configfile:":
+		return "a workflow for Snakemake"
+	case strings.HasPrefix(first, "nextflow.enable."), (first == "process" || first == "workflow") && len(words) < 4 && last == "{":
+		return "a workflow for Nextflow"
+	case first == "version" && len(words) == 2 && (last == "development" || strings.HasPrefix(last, "draft-") || strings.Trim(last, "0123456789.") == ""):
+		return "a workflow in WDL"
+	}
+	return ""
+}
+
+// yamlKey reports whether a word is a key of YAML: letters, digits and some signs before a colon.
+func yamlKey(word string) bool {
+	name, ok := strings.CutSuffix(word, ":")
+	return ok && name != "" && strings.IndexFunc(name, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '-' && r != '.'
+	}) < 0
 }
 
 // batchMarks begin the lines by which scripts speak to batch systems.

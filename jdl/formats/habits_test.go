@@ -178,3 +178,19 @@ func TestJSONInAnotherAlphabet(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestRecordInBraces: a record in the brackets of lists is told as that, not as JSON that is none.
+func TestRecordInBraces(t *testing.T) {
+	for src, want := range map[string]string{
+		"{ Executable = \"/bin/date\"; }":       "x.jdl:1:1: a record stands in [ ]",
+		"\n{\n  Type = \"Job\";\n}":             "x.jdl:2:1: a record stands in [ ]",
+		"{ \"Executable\": \"/bin/date\", }":    "x.jdl:1:30: ",
+		"{ Executable: \"/bin/date\" }":         "x.jdl:1:3: ",
+		"{ \"Executable\": \"/bin/date\" } [ ]": "text after the end",
+	} {
+		_, _, err := read(t, "x.jdl", src, nil)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "a record") != strings.Contains(want, "a record") {
+			t.Errorf("%q: %v, want %s", src, err, want)
+		}
+	}
+}
