@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -34,6 +35,7 @@ type Broker struct {
 // brokered is a job as its broker sees it.
 type brokered struct {
 	job     managers.Job
+	place   int // among those that were given
 	heard   time.Time
 	taken   bool   // by a manager, at least once
 	manager string // that was granted the job
@@ -88,17 +90,17 @@ func (b *Broker) init(jobs []managers.Job) {
 		b.Log = slog.New(slog.DiscardHandler)
 	}
 	b.jobs = map[managers.ID]*brokered{}
-	for _, j := range jobs {
+	for i, j := range jobs {
 		j.Broker, j.Submitted = b.Name, now()
-		b.jobs[j.ID] = &brokered{job: j}
+		b.jobs[j.ID] = &brokered{job: j, place: i}
 	}
 }
 
-// handIn hands in what no manager has. It returns whether jobs are left that have not ended.
+// handIn hands in what no manager has, in the order in which the jobs were given. It returns whether jobs are left that have not ended.
 func (b *Broker) handIn(ctx context.Context) (left bool) {
 	var again []managers.Job
 	b.mu.Lock()
-	for _, j := range b.jobs {
+	for _, j := range slices.SortedFunc(maps.Values(b.jobs), func(x, y *brokered) int { return cmp.Compare(x.place, y.place) }) {
 		left = left || !j.ended
 		if !j.ended && j.manager == "" && time.Since(j.heard) > b.Lease {
 			j.job.Attempt++
