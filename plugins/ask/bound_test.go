@@ -35,7 +35,7 @@ func TestBound(t *testing.T) {
 		_, err := c.Get(t.Context(), target, "*/*")
 		return err
 	}
-	for _, host := range []string{"127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0"} {
+	for _, host := range []string{"127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0", "[64:ff9b::7f00:1]"} {
 		err := ask([]string{"ldap://bdii.example.org:2170/o=glue"}, "http://"+host+":"+u.Port()+"/x")
 		if e, ok := errors.AsType[*credential.NotPublicError](err); !ok {
 			t.Errorf("%s: %v, %v", host, err, e)
@@ -57,7 +57,11 @@ func TestBound(t *testing.T) {
 		t.Errorf("headers without end: %v", err)
 	}
 	for address, ok := range map[string]bool{"192.0.2.1:80": true, "10.0.0.1:80": false, "192.168.1.1:80": false, "172.16.0.1:80": false, "169.254.169.254:80": false,
-		"100.64.0.1:80": false, "[fe80::1]:80": false, "[fd00::1]:80": false, "[2001:db8::1]:80": true, "224.0.0.1:80": false, "[::]:80": false} {
+		"100.64.0.1:80": false, "[fe80::1]:80": false, "[fd00::1]:80": false, "[2001:db8::1]:80": true, "224.0.0.1:80": false, "[::]:80": false,
+		"0.1.2.3:80": false, "192.0.0.8:80": false, "198.18.0.1:80": false, "240.0.0.1:80": false, "255.255.255.255:80": false, "[::127.0.0.1]:80": false,
+		"[::1%lo]:80": false, "[fe80::1%1]:80": false, "[fec0::1]:80": false, "[100::1]:80": false, "[64:ff9b:1::c000:201]:80": false,
+		"[64:ff9b::a00:1]:80": false, "[64:ff9b::a9fe:a9fe]:80": false, "[64:ff9b::c000:201]:80": true,
+		"[::ffff:0:192.168.1.1]:80": false, "[2002:7f00:1::1]:80": false, "[2002:c000:201::1]:80": true} {
 		if err := credential.PublicAddress(address); (err == nil) != ok {
 			t.Errorf("%s: %v", address, err)
 		}
