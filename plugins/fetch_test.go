@@ -2,6 +2,7 @@ package plugins_test
 
 import (
 	"strings"
+	"syscall"
 	"testing"
 
 	"gridbroker/jdl"
@@ -60,5 +61,20 @@ func TestPartNames(t *testing.T) {
 	}
 	if len(seen) != 6 {
 		t.Errorf("names that differ behind the cut share a part: %v", seen)
+	}
+}
+
+// A file system that tells of no blocks at all, as some of FUSE and /proc do, is not taken for a full one.
+func TestFileSystemThatTellsNoSize(t *testing.T) {
+	var st syscall.Statfs_t
+	if err := syscall.Statfs("/proc", &st); err != nil || st.Blocks != 0 {
+		t.Skip("no such file system is here")
+	}
+	small := []jdl.InputFile{{Name: "small", Text: "small"}}
+	if err := plugins.Fit("/proc", small); err != nil {
+		t.Error(err)
+	}
+	if free, err := plugins.FreeBytes("/proc"); err == nil {
+		t.Errorf("%d bytes are free", free)
 	}
 }

@@ -54,11 +54,17 @@ func (r *Room) Take(dir, endpoint, name string, size int64) error {
 		Hint: fmt.Sprintf("make room, or name by --file what you want; grid output --max-size %dMB lets as much in", (r.taken+size)>>20+1)}
 }
 
+// errNoSize is that a file system, as some of FUSE are, tells of no blocks at all, neither free nor taken.
+var errNoSize = errors.New("the file system does not tell its size")
+
 // FreeBytes is what an ordinary user may still fill where a directory is.
 func FreeBytes(dir string) (int64, error) {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(dir, &st); err != nil {
 		return 0, err
+	}
+	if st.Blocks == 0 {
+		return 0, errNoSize
 	}
 	return max(0, min(int64(st.Bavail), 1<<40)) * int64(st.Bsize), nil // below 0 where only root may go on
 }
