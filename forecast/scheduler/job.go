@@ -3,6 +3,7 @@ package scheduler
 import (
 	"cmp"
 	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -107,6 +108,8 @@ type Job struct {
 	Charged  int64            `json:"charged,omitempty"` // thousandths
 	Output   []string         `json:"output,omitempty"`
 	Told     int64            `json:"told,omitempty"` // until when the credential is good that its owner was warned of
+
+	unknown map[string]json.RawMessage // fields of newer programs: written as they were read
 
 	wishes string   // its wish where it avoids nobody; "": not worked out yet
 	parsed *jdl.Job // what its JDL says, which nobody changes, as other jobs have the same one; nil: it is read again

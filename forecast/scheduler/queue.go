@@ -153,7 +153,7 @@ type jobRow struct {
 }
 
 func rowOf(j *Job) (jobRow, error) {
-	body, err := json.Marshal(j)
+	body, err := encodeJob(j)
 	return jobRow{j.ID, j.Owner, j.Key, j.State, body}, err
 }
 
@@ -201,7 +201,7 @@ func (q *statements) jobs(ctx context.Context, where string, args ...any) (list 
 // decodeJobs reads jobs out of what the table has of them.
 func decodeJobs(jobs []*Job, bodies [][]byte) error {
 	for i, j := range jobs {
-		if err := json.Unmarshal(bodies[i], j); err != nil {
+		if err := decodeJob(bodies[i], j); err != nil {
 			return fmt.Errorf("job %d of the queue: %w", j.Seq, err)
 		}
 	}
