@@ -224,7 +224,7 @@ func (c *converter) each(set *jdl.JobSet, write func(*jdl.Job) ([]byte, error), 
 		}
 		text, err := write(j)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", j.Name, err)
+			return nil, ofJob(j, err)
 		}
 		texts = append(texts, text)
 	}
@@ -232,6 +232,14 @@ func (c *converter) each(set *jdl.JobSet, write func(*jdl.Job) ([]byte, error), 
 		return texts[0], nil
 	}
 	return join(texts...), nil
+}
+
+// ofJob names the job in an error that does not begin with its name, as those of a file of that name do.
+func ofJob(j *jdl.Job, err error) error {
+	if strings.HasPrefix(err.Error(), j.Name+":") {
+		return err
+	}
+	return fmt.Errorf("%s: %w", j.Name, err)
 }
 
 // toJSON writes the record of each job; where there is more to say than these do, as the order
@@ -277,7 +285,7 @@ func (c *converter) scripts(set *jdl.JobSet) error {
 	for i, j := range set.Jobs {
 		var err error
 		if texts[i], err = sbatch.Write(j, sbatch.Options{StageIn: c.stageIn, Lossy: c.lossy}); err != nil {
-			return usageError(fmt.Errorf("%s: %w", j.Name, err))
+			return usageError(ofJob(j, err))
 		}
 	}
 	if len(set.Jobs) == 1 && !inDir {
