@@ -1,13 +1,14 @@
 package credential
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"syscall"
+
+	"gridbroker/durable"
 )
 
 // maxFile bounds what is read of one credential file.
@@ -24,7 +25,7 @@ func asFinding(err error) *Finding {
 // readSecret reads a file that only its owner may read. kind ("x509",
 // "token") begins the ids of findings; what names it in messages.
 func readSecret(env Env, kind, what, path string) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // never wait for a pipe's writer
+	f, err := durable.Open(path)
 	if err != nil {
 		return nil, openProblem(kind, what, path, err)
 	}
@@ -41,18 +42,13 @@ func readSecret(env Env, kind, what, path string) ([]byte, error) {
 
 // readPublic reads a file whose readers do not matter.
 func readPublic(kind, what, path string) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := durable.Open(path)
 	if err != nil {
 		return nil, openProblem(kind, what, path, err)
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, openProblem(kind, what, path, cmp.Or(err, errNotRegular))
-	}
 	return readLimited(f, kind, what, path)
 }
-
-var errNotRegular = errors.New("it is not a regular file")
 
 func readLimited(f *os.File, kind, what, path string) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
@@ -74,9 +70,6 @@ func openProblem(kind, what, path string, err error) *Finding {
 
 // private refuses files others may read, or that belong to somebody else.
 func private(env Env, kind, what, path string, info fs.FileInfo) error {
-	if !info.Mode().IsRegular() {
-		return problem(kind+".unreadable", path, what+" is not a regular file", "", "it must be a regular file that you may read: ls -l "+quote(path))
-	}
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if ok && int(st.Uid) != env.UID {
 		return problem(kind+".owner", path, what+" belongs to another user",

@@ -1,25 +1,19 @@
 package durable
 
 import (
-	"cmp"
 	"errors"
-	"fmt"
 	"io"
 	"os"
-	"syscall"
 )
 
 // CopyFile copies a regular file to a new one, which is its owner's alone. A pipe or a
 // device is an error; nothing is waited for.
 func CopyFile(from, to string) error {
-	in, err := os.OpenFile(from, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	in, err := Open(from)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	if info, err := in.Stat(); err != nil || !info.Mode().IsRegular() {
-		return cmp.Or(err, fmt.Errorf("%s is no regular file", from))
-	}
 	return CopyTo(in, to)
 }
 

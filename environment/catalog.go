@@ -5,11 +5,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
-
-	"golang.org/x/sys/unix"
 
 	"gridbroker/durable"
 )
@@ -88,7 +85,7 @@ func readCatalog(dir string, ours func(string) error, own func(*Definition) bool
 // readDefinition reads a file that may lie in a folder where others write: no pipe that waits for its writer, no device,
 // and no more than a definition has.
 func readDefinition(file string) ([]byte, error) {
-	f, err := openRegular(file)
+	f, err := durable.Open(file)
 	if err != nil {
 		return nil, err
 	}
@@ -103,21 +100,6 @@ func readDefinition(file string) ([]byte, error) {
 func tooLarge(file string) error {
 	return &ParseError{File: file, Why: fmt.Sprintf("is larger than %d bytes", maxDefinition)}
 }
-
-// openRegular opens a file for reading that is nothing else, whoever gave its name.
-func openRegular(name string) (*os.File, error) {
-	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		f.Close()
-		return nil, errors.Join(err, &fs.PathError{Op: "open", Path: name, Err: errNotRegular})
-	}
-	return f, nil
-}
-
-var errNotRegular = errors.New("is no regular file")
 
 // Find gives the definition of a tag; ok is false where the site has none.
 func (c *Catalog) Find(tag string) (d *Definition, ok bool) {

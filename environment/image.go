@@ -10,11 +10,10 @@ import (
 	"hash"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
-	"golang.org/x/sys/unix"
+	"gridbroker/durable"
 )
 
 // A reference says where an image lies.
@@ -222,14 +221,9 @@ func OpenLayout(dir string) Blobs {
 			return nil, err
 		}
 		defer root.Close()
-		name := "blobs/sha256/" + hexOf(digest)
-		f, err := root.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0) // a pipe would wait for its writer
+		f, err := durable.OpenIn(root, "blobs/sha256/"+hexOf(digest), os.O_RDONLY)
 		if err != nil {
-			return nil, err
-		}
-		if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-			f.Close()
-			return nil, errors.Join(err, fmt.Errorf("%s is no regular file", filepath.Join(dir, name)))
+			return nil, fmt.Errorf("%s: %w", dir, err)
 		}
 		return f, nil
 	}
@@ -240,7 +234,7 @@ func OpenLayout(dir string) Blobs {
 func openTree(file, digest string) *image {
 	return &image{
 		layers: []layer{{digest: digest, size: -1}},
-		blob:   func(context.Context, string) (io.ReadCloser, error) { return openRegular(file) },
+		blob:   func(context.Context, string) (io.ReadCloser, error) { return durable.Open(file) },
 	}
 }
 

@@ -46,7 +46,7 @@ type Node struct {
 // ReadNode reads a node's settings; unknown keys are errors. Settings that somebody else than this user or root could have
 // written are refused: they say whose images and signatures jobs believe.
 func ReadNode(file string) (*Node, error) {
-	f, err := openRegular(file) // a pipe would wait for its writer
+	f, err := durable.Open(file) // a pipe would wait for its writer
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,8 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+
+	"gridbroker/durable"
 )
 
 // SignatureNamespace is what definitions are signed for: ssh-keygen -Y sign -n grid-environment -f KEY FILE.toml writes
@@ -54,7 +56,7 @@ func (n *Node) Allow(d *Definition) error {
 
 // signature reads the signature of a definition's file.
 func signature(file string) ([]byte, error) {
-	f, err := openRegular(file + ".sig")
+	f, err := durable.Open(file + ".sig")
 	if err != nil {
 		return nil, err
 	}

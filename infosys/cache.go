@@ -53,12 +53,12 @@ type saved struct {
 
 // load reads an answer that is not older than since.
 func (c *Cache) load(key string, since time.Time) (a saved, ok bool) {
-	f, err := os.Open(c.path(key))
+	f, err := durable.Open(c.path(key))
 	if err != nil {
 		return saved{}, false
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || info.Size() > maxCacheFile || !info.Mode().IsRegular() {
+	if info, err := f.Stat(); err != nil || info.Size() > maxCacheFile {
 		return saved{}, false
 	}
 	want := cacheHead(key, time.Time{})

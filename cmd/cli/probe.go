@@ -220,7 +220,7 @@ func probeOutput(ctx context.Context, s *session, r *jobs.Outcome, dir string) s
 	if err != nil {
 		return err.Error()
 	}
-	f, err := os.Open(filepath.Join(got[r.ID].Dir, "probe.out"))
+	f, err := durable.Open(filepath.Join(got[r.ID].Dir, "probe.out"))
 	if err != nil {
 		return "no output came back"
 	}

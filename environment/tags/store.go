@@ -253,14 +253,7 @@ func (s *Store) read(name string) ([]byte, error) {
 // open opens a file of the folder, which others may write to: it is no link to
 // somewhere else, and no pipe that never opens.
 func (s *Store) open(name string, how int, mode fs.FileMode) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(s.Dir, name), how|unix.O_NOFOLLOW|unix.O_NONBLOCK, mode)
-	if err != nil {
-		return nil, err
-	}
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(fmt.Errorf("%s is no file", f.Name()), err, f.Close())
-	}
-	return f, nil
+	return durable.OpenFile(filepath.Join(s.Dir, name), how|unix.O_NOFOLLOW, mode)
 }
 
 func (s *Store) record(c Change) error {

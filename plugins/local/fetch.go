@@ -225,7 +225,7 @@ func (l *leftOut) open(src *os.Root, name string, d fs.DirEntry) (*os.File, erro
 		return nil, nil
 	case err == nil:
 		var in *os.File
-		if in, err = openRegular(src, name); err == nil {
+		if in, err = durable.OpenIn(src, name, os.O_RDONLY); err == nil {
 			return in, nil
 		}
 	}
@@ -238,24 +238,6 @@ func (l *leftOut) open(src *os.Root, name string, d fs.DirEntry) (*os.File, erro
 
 // partSuffix ends the name of a file that is not whole yet.
 const partSuffix = ".grid-part"
-
-// openRegular opens a file that a job has left. What is none is an error at
-// once: a pipe would keep who opens it waiting for a writer.
-func openRegular(root *os.Root, name string) (*os.File, error) {
-	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a regular file", name)
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
-}
 
 func copyFile(ctx context.Context, in *os.File, dst *os.Root, name string) error {
 	info, err := in.Stat()

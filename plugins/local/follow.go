@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"gridbroker/durable"
 	"gridbroker/glue"
 	"gridbroker/plugins"
 )
@@ -272,7 +273,7 @@ func (b *Backend) Log(_ context.Context, h plugins.Handle, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.Open(filepath.Join(s.job(h.ID), "log"))
+	f, err := durable.Open(filepath.Join(s.job(h.ID), "log")) // a job can put something else there
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // not started yet
 	} else if err != nil {
@@ -294,7 +295,7 @@ func (b *Backend) Peek(_ context.Context, h plugins.Handle, name string, offset 
 		return 0, err
 	}
 	defer root.Close()
-	f, err := openRegular(root, name)
+	f, err := durable.OpenIn(root, name, os.O_RDONLY)
 	if err != nil {
 		return 0, err
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"gridbroker/durable"
 	"gridbroker/glue"
 	"gridbroker/jdl"
 	"gridbroker/plugins"
@@ -401,8 +403,8 @@ func TestPeekAtOddFiles(t *testing.T) {
 	b := newBackend(t, local.Site{Name: "a"})
 	h := submit(t, b, request("a", "j1", shell("mkfifo pipe; ln -s pipe link; ln -s /etc/passwd away; mkdir dir; echo yes >file")))[0]
 	wait(t, b, h, plugins.State.Final)
-	for name, want := range map[string]string{"pipe": "not a regular file", "link": "not a regular file", "away": "escapes", "dir": "not a regular file",
-		".": "not a regular file", "": "empty path", "../spec.json": "escapes", "/etc/passwd": "escapes", "nothing": "no such file", strings.Repeat("n", 300): "too long"} {
+	for name, want := range map[string]string{"pipe": "no regular file", "link": "no regular file", "away": "escapes", "dir": "no regular file",
+		".": "no regular file", "": "empty path", "../spec.json": "escapes", "/etc/passwd": "escapes", "nothing": "no such file", strings.Repeat("n", 300): "too long"} {
 		got := make(chan error, 1)
 		var text bytes.Buffer
 		go func() {
@@ -421,6 +423,23 @@ func TestPeekAtOddFiles(t *testing.T) {
 	var text bytes.Buffer
 	if _, err := b.Peek(t.Context(), h, "file", 1, &text); err != nil || text.String() != "es\n" {
 		t.Errorf("%q %v", text.String(), err)
+	}
+}
+
+// A job that puts a pipe in the place of its supervisor's log keeps nobody waiting either.
+func TestLogThatIsAPipe(t *testing.T) {
+	b := newBackend(t, local.Site{Name: "a"})
+	h := submit(t, b, request("a", "j1", shell("rm ../log; mkfifo ../log")))[0]
+	wait(t, b, h, plugins.State.Final)
+	got := make(chan error, 1)
+	go func() { got <- b.Log(t.Context(), h, io.Discard) }()
+	select {
+	case err := <-got:
+		if !errors.Is(err, durable.ErrNotRegular) {
+			t.Error(err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("its other end is waited for")
 	}
 }
 

@@ -2,19 +2,17 @@ package monitor
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/url"
-	"os"
 	"path"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
+	"gridbroker/durable"
 	"gridbroker/plugins"
 	"gridbroker/plugins/ask"
 )
@@ -87,14 +85,11 @@ func openStatusFile(u *url.URL, opts Options) (func(context.Context) ([]report, 
 	}
 	n, err := newNagios(u, opts)
 	return func(context.Context) ([]report, error) {
-		f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe's other end is not waited for
+		f, err := durable.Open(name)
 		if err != nil {
 			return nil, err
 		}
 		defer f.Close()
-		if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-			return nil, cmp.Or(err, fmt.Errorf("%s is no regular file", name))
-		}
 		checks, err := parseStatus(io.LimitReader(f, maxStatus))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"gridbroker/durable"
 	"gridbroker/plugins"
 )
 
@@ -118,13 +119,13 @@ func (disk) Get(dir, name string, offset int64) (io.ReadCloser, int64, error) {
 		return nil, 0, err
 	}
 	f, err := openBelow(filepath.Join(jobs, filepath.Base(dir)), path)
+	if errors.Is(err, durable.ErrNotRegular) {
+		err = errOdd(filepath.Join(dir, name))
+	}
 	if err != nil {
 		return nil, 0, err
 	}
 	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = errOdd(filepath.Join(dir, name))
-	}
 	return opened(f, info, err, offset)
 }
 
@@ -137,8 +138,8 @@ func openBelow(dir, real string) (*os.File, error) {
 	}
 	defer root.Close()
 	name := strings.TrimPrefix(real, dir+"/")
-	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0) // a pipe has no writer to wait for
-	if _, plain := errors.AsType[syscall.Errno](err); err != nil && !plain {
+	f, err := durable.OpenIn(root, name, os.O_RDONLY|syscall.O_NOFOLLOW)
+	if _, plain := errors.AsType[syscall.Errno](err); err != nil && !plain && !errors.Is(err, durable.ErrNotRegular) {
 		return nil, errOut(name)
 	}
 	return f, err
