@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"gridbroker/credential"
+	"gridbroker/glue"
 	"gridbroker/plugins"
 	"gridbroker/testdata/testbed"
 )
@@ -462,5 +463,56 @@ func TestRecordsThatDoNotCome(t *testing.T) {
 	start := time.Now()
 	if st := b.Status(t.Context(), hs); st[0].Err == nil || st[199].Err == nil || f.count("/diagnose/") > 20 {
 		t.Errorf("%v after %v, %d records asked for", st[0].Err, time.Since(start), f.count("/diagnose/"))
+	}
+}
+
+// Descriptions that a CE says it was sent are read to a bound each, and to one for all of them together: who has
+// many long ones keeps back his own alone.
+func TestEndlessDescriptions(t *testing.T) {
+	var poured atomic.Int64
+	f := newFake(t, func(w http.ResponseWriter, r *http.Request, _ string) bool {
+		const text = `<ActivityDescription xmlns="http://www.eu-emi.eu/es/2010/12/adl"><Application><Executable><Path>/bin/true</Path></Executable></Application>`
+		job, ok := strings.CutSuffix(r.URL.Path, "/diagnose/description")
+		switch {
+		case !ok:
+			return false
+		case strings.HasSuffix(job, "/endless"):
+			for b := []byte(strings.Repeat(" ", 64<<10)); poured.Load() < 60<<20; poured.Add(64 << 10) {
+				if _, err := w.Write(b); err != nil {
+					return true
+				}
+			}
+		case strings.HasSuffix(job, "/small"):
+			io.WriteString(w, text+"</ActivityDescription>")
+		default:
+			io.WriteString(w, text+strings.Repeat(" ", 900<<10)+"</ActivityDescription>")
+		}
+		return true
+	})
+	described := func(ids ...string) (n int) {
+		t.Helper()
+		hs := make([]plugins.Handle, len(ids))
+		for i, id := range ids {
+			hs[i] = plugins.Handle{Interface: glue.InterfaceARCREST, Endpoint: f.url(), ID: id}
+		}
+		jobs, err := f.backend(t).Describe(t.Context(), hs)
+		if err != nil {
+			t.Error(err)
+		}
+		for _, job := range jobs {
+			if job != nil {
+				n++
+			}
+		}
+		return n
+	}
+	if n := described("small", "long", "small"); n != 3 {
+		t.Errorf("of three honest jobs %d are described", n)
+	}
+	if n := described("endless"); n != 0 || poured.Load() > 16<<20 {
+		t.Errorf("%d described, %d bytes taken", n, poured.Load())
+	}
+	if n := described(strings.Split(strings.Repeat("long ", 59)+"long", " ")...); n == 0 || n > 20 {
+		t.Errorf("of 60 long descriptions %d are read", n)
 	}
 }
