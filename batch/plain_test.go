@@ -123,6 +123,24 @@ func thinned(s State) State {
 	return s
 }
 
+// A machine on which nothing is remembered gives no place again as in the run before.
+func TestPlainRecallsNothing(t *testing.T) {
+	s := crowdedState(rand.New(rand.NewPCG(1, 1)), 8, 20)
+	s.Reservations = nil
+	for _, plain := range []bool{false, true} {
+		f := Forecaster{Policy: Policy{Name: "conservative"}}
+		c, err := newCluster(s, f.Policy, &f.users, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.plain = plain
+		run := c.forward(f.belief(), c.forward(f.belief(), nil))
+		if again := run.m.recall.again; plain != (again == 0) {
+			t.Errorf("plain %v: %d places given again", plain, again)
+		}
+	}
+}
+
 // halves believes that of two jobs one takes half of its limit.
 type halves struct{ Estimate }
 

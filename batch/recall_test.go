@@ -114,8 +114,11 @@ func TestQuestionsInTurn(t *testing.T) {
 		}
 		for range 30 {
 			e.Step()
-			for range 4 {
-				size := batch.Size{Procs: 1 + rng.IntN(12), Duration: time.Duration(1+rng.IntN(300)) * time.Minute, Queue: []string{"cpu", "gpu"}[rng.IntN(2)]}
+			size := batch.Size{}
+			for k := range 5 {
+				if size.Memory = 16384; k < 4 { // the last one asks for nothing else but more memory
+					size = batch.Size{Procs: 1 + rng.IntN(12), Duration: time.Duration(1+rng.IntN(300)) * time.Minute, Queue: []string{"cpu", "gpu"}[rng.IntN(2)]}
+				}
 				asked, unasked := batch.Forecaster{Policy: policy}, batch.Forecaster{Policy: policy}
 				forecast, err := unasked.Forecast(e.State())
 				if err != nil {
@@ -150,6 +153,49 @@ func TestPlacesOfThePast(t *testing.T) {
 			if got := starts(live.Starts(0)); got["b"].Sub(now) != want || got["a"].Sub(now) != 100*time.Second {
 				t.Errorf("%s: after %d s %v", name, 10*at, got)
 			}
+		}
+	}
+}
+
+// Where more nodes changed at once than are looked at one by one, jobs are looked for again: late could have its
+// place on those that are not among the first.
+func TestPlacesAfterManyChanges(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0).UTC()
+	s := batch.State{Now: now}
+	running := func(id string, d time.Duration) batch.Job {
+		return batch.Job{ID: id, Requested: d, Submitted: now, Started: now}
+	}
+	wide, rest := running("wide", 1000*time.Second), running("rest", 500*time.Second)
+	for i := range 48 {
+		n := batch.Node{Name: fmt.Sprintf("n%02d", i), CPUs: 1, Memory: 1, Up: true}
+		j := &wide
+		if i >= 40 {
+			n.Features = []string{"late"}
+		}
+		if i >= 44 {
+			j = &rest
+		}
+		j.Procs++
+		j.Placed = append(j.Placed, batch.Placement{Node: n.Name, Procs: 1})
+		s.Nodes = append(s.Nodes, n)
+	}
+	s.Jobs = []batch.Job{wide, rest,
+		{ID: "late", Procs: 2, Memory: 1, Features: []string{"late"}, Requested: 100 * time.Second, Submitted: now},
+		{ID: "any", Procs: 48, Memory: 1, Requested: 100 * time.Second, Submitted: now},
+	}
+	for name, policy := range recalling() {
+		f := batch.Forecaster{Policy: policy}
+		live, err := f.Live(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := starts(live.Starts(0))
+		if err := live.End("wide", now.Add(10*time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		after := starts(live.Starts(0))
+		if got := []time.Duration{before["late"].Sub(now), after["late"].Sub(now)}; got[0] != 500*time.Second || got[1] != 10*time.Second {
+			t.Errorf("%s: late starts after %v", name, got)
 		}
 	}
 }
