@@ -145,3 +145,48 @@ func TestFloodOfQuestions(t *testing.T) {
 	}
 	t.Log(one, cost.Load())
 }
+
+// Two questions of one address are worked on at a time, the next when one of them is answered; another address does not
+// wait for them.
+func TestTwoQuestionsOfAnAddress(t *testing.T) {
+	b := newBench(t)
+	a := b.agent()
+	if err := a.Step(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var under atomic.Int64
+	gate := make(chan struct{})
+	a.Now = func() time.Time { // where each question stops
+		under.Add(1)
+		<-gate
+		return b.now
+	}
+	handler := a.Handler()
+	var all sync.WaitGroup
+	ask := func(from string) {
+		body := fmt.Sprintf(`{"schema":%q,"procs":8,"wall_time":500,"queues":["all"]}`, forecast.Schema)
+		r := httptest.NewRequestWithContext(t.Context(), "POST", "/forecast", strings.NewReader(body))
+		r.RemoteAddr = from + ":1234"
+		w := httptest.NewRecorder()
+		if handler.ServeHTTP(w, r); w.Code != http.StatusOK {
+			t.Errorf("%s: %d %s", from, w.Code, w.Body)
+		}
+	}
+	reach := func(n int64) {
+		t.Helper()
+		for deadline := time.Now().Add(20 * time.Second); under.Load() < n && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		}
+		time.Sleep(50 * time.Millisecond) // in which one more would come
+		if got := under.Load(); got != n {
+			t.Errorf("%d are worked on, not %d", got, n)
+		}
+	}
+	for range 4 {
+		all.Go(func() { ask("192.0.2.1") })
+	}
+	reach(2)
+	all.Go(func() { ask("192.0.2.2") })
+	reach(3)
+	close(gate)
+	all.Wait()
+}
