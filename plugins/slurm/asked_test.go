@@ -139,8 +139,8 @@ func TestMoreAsked(t *testing.T) {
 		"167":   "2 procs 1 nodes each 2 1 gpus, 7750 MB", // --gres=gpu:1 --mem-per-gpu=15500, of a partition with DefCpuPerGPU=2
 		"168":   "4 procs 1 nodes each 4 2 gpus, 500 MB",  // --gres=gpu:2
 		"169":   "8 procs 2 nodes each 4 [a|b] begins 468, 100 MB",
-		"170":   "8 procs 2 nodes each 4 begins 710, 100 MB",
-		"172_1": "8 procs 1 nodes, 300 MB, 2 at once", // --array=1-4%2 --mem-per-cpu=300
+		"170":   "8 procs 2 nodes each 4 after 158 end, 100 MB", // which ends as it is planned to
+		"172_1": "8 procs 1 nodes, 300 MB, 2 at once",           // --array=1-4%2 --mem-per-cpu=300
 		"172_4": "8 procs 1 nodes, 300 MB, 2 at once",
 	}
 	for _, j := range s.Jobs {
@@ -226,7 +226,7 @@ func TestAsked24(t *testing.T) {
 		"27":   "3 procs 3 nodes, 300 MB",                                      // -N3-4; squeue says one processor
 		"28":   "2 procs 1 nodes 2 gpus, 200 MB",                               // -n2 --gpus-per-task=1
 		"30":   "8 procs 2 nodes each 4 [a|b] begins 2397, 800 MB starts 2397", // -C [a|b]
-		"31":   "8 procs 2 nodes each 4 begins 2697, 800 MB starts 2697",       // --contiguous
+		"31":   "8 procs 2 nodes each 4 after 30 end, 800 MB starts 2697",      // --contiguous
 		"33":   "1 procs 1 nodes after 32 end, 100 MB",                         // singleton
 		"34":   "1 procs 1 nodes after 16 start 1m0s, 100 MB starts 40",        // after:16+1; not planned
 		"35_1": "8 procs 1 nodes, 800 MB, 2 at once",                           // --array=1-4%2

@@ -12,17 +12,18 @@ import (
 
 // demand is what a job asks for, as far as squeue's one-letter columns do not tell.
 type demand struct {
-	memory float64 // MB in all, or had; 0: not told
-	nodes  int     // least number of them, as it asks for it; 0: not told
-	most   int     // nodes that it may have, by Slurm's own guess where it does not say
-	even   bool    // it says how many tasks are on a node
-	apart  bool    // Slurm plans it on more than one node
-	tasks  int
-	each   int      // processors of a node, at least
-	gpus   int      // in all, of a job that does not ask for so many a node
-	types  []string // of them, as features
-	perGPU int      // processors with each of them; 0: not told
-	ofGPU  float64  // MB with each of them
+	memory  float64 // MB in all, or had; 0: not told
+	nodes   int     // least number of them, as it asks for it; 0: not told
+	most    int     // nodes that it may have, by Slurm's own guess where it does not say
+	even    bool    // it says how many tasks are on a node
+	apart   bool    // Slurm plans it on more than one node
+	planned string  // those nodes; "": not told
+	tasks   int
+	each    int      // processors of a node, at least
+	gpus    int      // in all, of a job that does not ask for so many a node
+	types   []string // of them, as features
+	perGPU  int      // processors with each of them; 0: not told
+	ofGPU   float64  // MB with each of them
 	detail
 	bound   bool          // its nodes must be neighbours
 	threads bool          // each of its processors is a core's
@@ -71,11 +72,14 @@ func whole(column string) string {
 
 // demanded reads one row.
 func demanded(f []string) demand {
-	apart := strings.ContainsAny(f[8], ",[")
+	apart, nodes := strings.ContainsAny(f[8], ",["), ""
+	if cut := len(strings.TrimRight(f[8], " ")) == len(f[8]); !cut && strings.TrimSpace(f[8]) != "N/A" {
+		nodes = strings.TrimSpace(f[8])
+	}
 	for i := range f {
 		f[i] = whole(f[i])
 	}
-	d := demand{each: atoi(f[2]), tasks: atoi(f[3]), gpus: gpus(f[4]), types: slices.Concat(gpuTypes(f[4]), gpuTypes(f[5])), most: atoi(f[6]), even: atoi(f[7]) > 0, apart: apart}
+	d := demand{each: atoi(f[2]), tasks: atoi(f[3]), gpus: gpus(f[4]), types: slices.Concat(gpuTypes(f[4]), gpuTypes(f[5])), most: atoi(f[6]), even: atoi(f[7]) > 0, apart: apart, planned: nodes}
 	if d.gpus == 0 {
 		d.gpus = gpus(f[5]) * max(1, d.tasks)
 	}

@@ -20,14 +20,16 @@ func (e *entry) plan() time.Time {
 }
 
 // asPlanned lets jobs start no sooner than Slurm plans them to where what they ask for has
-// no model: nodes that it names beside others, that are alike, that others share their processors on, nodes of several kinds in one job, one type of GPU of nodes that have several,
-// nodes that only the user's own jobs may share, partitions that leave a part of each node
-// to others, several partitions that differ, and the parts of a heterogeneous job, which start together.
+// no model: nodes that it names beside others, that are alike, that others share their processors on, nodes of several kinds in one job,
+// nodes that only the user's own jobs may share, several partitions that differ, and the parts of a heterogeneous job, which start together.
+// Neighbouring nodes, one type of GPU of nodes that have several, and nodes of partitions that leave a part of each
+// to others are free when those end behind whom Slurm plans the job: it starts no sooner than they end.
 func (c *cluster) asPlanned(now time.Time, jobs []batch.Job, said map[string]*entry) {
 	mixed, parted := c.mixed(), map[string]bool{}
 	for _, p := range c.parts {
 		parted[p["PartitionName"]] = atoi(p["MaxCPUsPerNode"]) > 0
 	}
+	var before *behind
 	ways, shares, alone := c.ways(), c.shares(jobs, said), c.company(jobs)
 	for i := range jobs {
 		j, e := &jobs[i], said[jobs[i].ID]
@@ -36,11 +38,20 @@ func (c *cluster) asPlanned(now time.Time, jobs []batch.Job, said map[string]*en
 		}
 		beside := len(j.Within) == 0 && len(list(e.requested)) > 0 // it has the nodes that it names, and others
 		kept := e.sharing == "TOPO" || e.sharing == "USER" && !alone.of(j)
-		odd := beside || strings.Contains(e.features, "*") || j.Nodes != 1 && c.alike(j, e) || shares.differ(j, e) || kept || parted[j.Queue] || ways.differ(j) ||
-			j.GPUs > 0 && mixed.has(j)
-		if at := e.plan(); odd && at.After(now) {
+		odd := beside || strings.Contains(e.features, "*") || j.Nodes != 1 && alike(e) || shares.differ(j, e) || kept || ways.differ(j)
+		crowded := parted[j.Queue] || j.Nodes != 1 && c.bound(j) || j.GPUs > 0 && mixed.has(j)
+		if at := e.plan(); (odd || crowded) && at.After(now) {
 			j.Eligible = j.Begin.IsZero() && len(j.After) == 0
-			j.Begin = later(j.Begin, at)
+			var after []batch.Dependency
+			if !odd {
+				if before == nil {
+					before = c.behind(now, jobs, said)
+				}
+				after = before.whom(i, now, at)
+			}
+			if j.After = append(j.After, after...); len(after) == 0 {
+				j.Begin = later(j.Begin, at)
+			}
 		} else if kept && at.IsZero() {
 			j.Exclusive = true // others may have what is free of a node
 		}
@@ -72,14 +83,15 @@ func (m mixed) has(j *batch.Job) bool {
 	})
 }
 
-// alike tells whether the nodes of a job must have something in common: one feature of "[a|b]", or
-// that they are neighbours (sbatch(1), --contiguous).
-func (c *cluster) alike(j *batch.Job, e *entry) bool {
-	d, ok := c.asked[j.ID]
-	if !ok {
-		d = c.asked[j.Array]
-	}
-	return d.bound || strings.Contains(e.features, "[") && strings.Contains(e.features, "|")
+// alike tells whether the nodes of a job must have one feature of "[a|b]" in common.
+func alike(e *entry) bool {
+	return strings.Contains(e.features, "[") && strings.Contains(e.features, "|")
+}
+
+// bound tells whether the nodes of a job must be neighbours (sbatch(1), --contiguous).
+func (c *cluster) bound(j *batch.Job) bool {
+	_, d, _ := c.demandOf(j.ID)
+	return d.bound
 }
 
 // shares are the partitions with nodes on which jobs run that let others have their processors, too
