@@ -155,7 +155,7 @@ func TestKeyOfTheDatabase(t *testing.T) {
 // The schema is brought one version further while a replica of this version
 // works, and knows it; what is there stays. One that is two versions behind says so.
 func TestRollingUpgrade(t *testing.T) {
-	for name, dsn := range map[string]string{"sqlite": sqliteDSN(t), "postgres": postgresDSN(t)} {
+	for name, dsn := range map[string]string{"sqlite": emptyDSN(t), "postgres": postgresDSN(t)} {
 		t.Run(name, func(t *testing.T) {
 			seal, _ := NewSeal(NewKey())
 			old, err := OpenStore(dsn, seal)

@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -156,7 +159,52 @@ func newWorld(t *testing.T, dsn string, seed uint64, fault float64, sites ...int
 	return w
 }
 
-func sqliteDSN(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "s.db") }
+// emptyDSN is a SQLite file that is yet to be.
+func emptyDSN(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "s.db") }
+
+// sqliteDSN is a SQLite file with the schema, in which nothing is.
+func sqliteDSN(t testing.TB) string {
+	t.Helper()
+	dsn := emptyDSN(t)
+	if err := os.WriteFile(strings.TrimPrefix(dsn, "sqlite:"), migrated(t), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dsn
+}
+
+var migratedOnce struct { // of every test's file: making it takes longer than many tests
+	sync.Mutex
+	file []byte
+}
+
+// migrated is the file that the migrations make of none.
+func migrated(t testing.TB) []byte {
+	t.Helper()
+	migratedOnce.Lock()
+	defer migratedOnce.Unlock()
+	if migratedOnce.file != nil {
+		return migratedOnce.file
+	}
+	dsn := emptyDSN(t)
+	seal, err := NewSeal(NewKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := OpenStore(dsn, seal)
+	if err == nil {
+		_, err = store.Migrate(t.Context())
+	}
+	if err == nil {
+		err = store.Close()
+	}
+	if err == nil {
+		migratedOnce.file, err = os.ReadFile(strings.TrimPrefix(dsn, "sqlite:"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return migratedOnce.file
+}
 
 // restart is a new leader, with nothing in memory.
 func (w *world) restart() {
