@@ -90,7 +90,7 @@ var unfuzzed = map[string][]string{
 		"batch/fit.go", "batch/maui/memory.go", "batch/memory.go", "batch/predict/memory.go", "batch/predict/tracker.go", "cmd/cli/follow_renew.go", "credential/contacts.go",
 		"environment/cache_room.go", "environment/tags/cached.go", "forecast/agent/published.go", "forecast/managers/daemon/keeper.go", "forecast/managers/desk/store.go",
 		"forecast/scheduler/bookings.go", "forecast/scheduler/clusters.go", "forecast/scheduler/hinders.go", "forecast/scheduler/history.go", "forecast/scheduler/messages.go",
-		"forecast/scheduler/nodes.go", "forecast/scheduler/queue_kept.go", "forecast/scheduler/sites.go", "forecast/sim/journal.go", "forecast/sim/spool.go", "plugins/arcrest/fetchfile.go",
+		"forecast/scheduler/agree.go", "forecast/scheduler/nodes.go", "forecast/scheduler/queue_kept.go", "forecast/scheduler/sites.go", "forecast/sim/journal.go", "forecast/sim/spool.go", "plugins/arcrest/fetchfile.go",
 		"plugins/arcrest/live.go", "plugins/central/turned.go", "plugins/history/learn.go", "plugins/local/local.go"},
 	"what the user types or pipes, or says in files of settings of his own": {
 		"cmd/cli/agent_run.go", "cmd/cli/auth.go", "cmd/cli/choose.go", "cmd/cli/configcmd.go", "cmd/cli/jdl_batch.go", "cmd/cli/query.go", "cmd/cli/selection.go",

@@ -141,7 +141,7 @@ func (c *schedulerConfig) beside(dir string) {
 func (c schedulerConfig) settings(backends []plugins.Backend) (scheduler.Config, error) {
 	s := scheduler.Config{Name: c.Name, Cycle: c.Cycle.Duration, Grace: c.Grace.Duration, TokenGrace: c.TokenGrace.Duration, KeepAtSites: c.KeepAtSites.Duration, Horizon: c.Horizon.Duration,
 		StatusEvery: c.StatusEvery.Duration, MaxBypass: c.MaxBypass, Sure: c.Sure, Patience: c.Patience.Duration, Budget: c.Budget, Free: c.Free, Planner: c.Planner, Spool: c.Spool,
-		Clusters: map[string]scheduler.ClusterConfig{}}
+		Clusters: map[string]scheduler.ClusterConfig{}, Alike: c.alike()}
 	for _, cl := range c.Clusters {
 		by, err := sentBy(backends, cl.Endpoint)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -60,6 +61,7 @@ func runSchedulerDoctor(ctx context.Context, d *deps, file string) error {
 		say(false, "connections to the database: %d are allowed, a replica may want %d (max_connections, and the limits of the role and of the database)", allowed, wanted)
 	}
 	doctorClock(ctx, d, store, say)
+	doctorAlike(ctx, c, store, say)
 	sum, err := store.Audit(ctx)
 	if err != nil {
 		say(false, "ledger: %v", err)
@@ -85,6 +87,17 @@ func doctorClock(ctx context.Context, d *deps, store *scheduler.Store, say func(
 	ahead, err := scheduler.ClockAhead(ctx, store, d.env.Now)
 	if err = cmp.Or(err, scheduler.CheckClock(ahead)); err != nil {
 		say(false, "clock: %v", err)
+	}
+}
+
+// doctorAlike compares the settings with those of the replica that leads.
+func doctorAlike(ctx context.Context, c schedulerConfig, store *scheduler.Store, say func(ok bool, format string, args ...any)) {
+	leader, unlike, err := scheduler.Unlike(ctx, store, c.alike())
+	switch {
+	case err != nil:
+		say(false, "settings of the replica that leads: %v", err)
+	case len(unlike) > 0:
+		say(false, "the replica that leads, %s, was started with other settings than these: %s; give all replicas the same, and restart those that were changed", leader, strings.Join(unlike, ", "))
 	}
 }
 

@@ -26,6 +26,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	g.Go(func() error { return outbox{s}.run(ctx) })
 	g.Go(func() error { return s.tidy(ctx) })
 	g.Go(func() error { return s.relay(ctx) })
+	g.Go(func() error { return agree(ctx, s) })
 	g.Go(func() error {
 		said := seldom{}
 		for ctx.Err() == nil {
@@ -87,6 +88,9 @@ func (s *Scheduler) term(ctx context.Context, again bool) error {
 		return err
 	}
 	defer l.Resign()
+	if err := leave(ctx, s, l.Epoch); err != nil {
+		return err
+	}
 	level := slog.LevelInfo
 	if again {
 		level = slog.LevelWarn

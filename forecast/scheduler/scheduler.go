@@ -42,6 +42,8 @@ type Config struct {
 	// submitted less than Patience ago; default 0, and 10 min.
 	Sure     float64
 	Patience time.Duration
+	// Alike are digests of what all replicas of one database must be told alike, by the names of the settings; nil: nothing is compared.
+	Alike map[string]string
 }
 
 // ClusterConfig is a site that may take part. Where its jobs are sent is said
