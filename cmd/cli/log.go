@@ -89,10 +89,13 @@ func readLog(ctx context.Context, s *session, r *jobs.Outcome, backend bool, roo
 	return l, text.most, nil
 }
 
+// logTime is how the log has its times, as the back-ends have theirs: where this machine is, with its zone.
+const logTime = "2006-01-02T15:04:05.000Z07:00"
+
 func printLog(d *deps, r *jobs.Outcome, l jobLog) {
 	sayOut(d, "%s", styled(d, bold, r.ID+"  "+foreign.Text(r.Name)))
 	for _, e := range l.Entries {
-		sayOut(d, "%s  %-10s  %s", e.At.Format("2006-01-02 15:04:05.000"), e.Action, e.Text)
+		sayOut(d, "%s  %-10s  %s", e.At.Local().Format(logTime), e.Action, e.Text)
 	}
 	if l.Backend != "" {
 		say(d, d.env.Out, "--- %s\n%s", r.Handle.Endpoint, whole(l.Backend))

@@ -140,7 +140,8 @@ func TestLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(text.String()), "\n")
-	if !slices.Equal(lines, []string{"1970-01-01T00:00:01.000Z enter", `1970-01-01T00:00:02.000Z book one from\n12:00`}) {
+	at := func(second int64) string { return time.Unix(second, 0).Format("2006-01-02T15:04:05.000Z07:00") }
+	if !slices.Equal(lines, []string{at(1) + " enter", at(2) + ` book one from\n12:00`}) {
 		t.Errorf("%q", lines)
 	}
 }

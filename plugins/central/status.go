@@ -261,7 +261,7 @@ func (b *Backend) Clean(ctx context.Context, hs []plugins.Handle) []error {
 // Log implements plugins.Logger: every action taken with the job.
 func (b *Backend) Log(ctx context.Context, h plugins.Handle, w io.Writer) error {
 	return b.Entries(ctx, h, 0, func(e plugins.LogEntry) error {
-		line := strings.TrimSpace(fmt.Sprintf("%s %s %s %s", time.UnixMilli(e.At).UTC().Format("2006-01-02T15:04:05.000Z"), e.Event, e.Cluster, e.Said))
+		line := strings.TrimSpace(fmt.Sprintf("%s %s %s %s", time.UnixMilli(e.At).Format("2006-01-02T15:04:05.000Z07:00"), e.Event, e.Cluster, e.Said))
 		_, err := fmt.Fprintln(w, foreign.Text(line))
 		return err
 	})
