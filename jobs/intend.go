@@ -9,6 +9,7 @@ import (
 
 	"gridbroker/broker"
 	"gridbroker/jdl"
+	"gridbroker/plugins"
 	"gridbroker/rank"
 )
 
@@ -120,6 +121,35 @@ func (c *Controller) Submit(ctx context.Context, p *broker.Plan, sets ...*jdl.Jo
 		return nil, err
 	}
 	return os, c.Send(ctx, foremost(os))
+}
+
+// Unready is why none of a plan's jobs can be sent anywhere, as their back-ends know without asking anybody: the
+// credential that is missing or has run out. Records of such jobs would be of no use, and one more for every try. It is
+// nil where one job could be sent to one of its choices.
+func Unready(ctx context.Context, c *Controller, p *broker.Plan) error {
+	var first error
+	asked := map[string]bool{}
+	for i := range p.Jobs {
+		for k := range p.Jobs[i].Choices {
+			e := p.Jobs[i].Choices[k].Endpoint
+			key := e.Interface + " " + e.URL
+			if asked[key] {
+				continue
+			}
+			asked[key] = true
+			backend, _ := c.Registry.For(e.Interface)
+			readier, ok := backend.(plugins.Readier)
+			if !ok {
+				return nil
+			}
+			err := readier.Ready(ctx, e)
+			if bad, ok := errors.AsType[*plugins.Error](err); !ok || bad.Kind != plugins.Credential {
+				return nil
+			}
+			first = cmp.Or(first, err)
+		}
+	}
+	return first
 }
 
 // foremost is the jobs that wait for no other and for no script, of each set as many as may be at back-ends at once.

@@ -27,6 +27,13 @@ type Submitter interface {
 	Cancel(ctx context.Context, hs []Handle) []error
 }
 
+// Readier is a back-end that knows, without asking anybody there, what keeps it from sending.
+type Readier interface {
+	// Ready returns nil, or an *Error of kind Credential where the user has nothing that could be shown to the endpoint:
+	// no credential at all, or one that has run out.
+	Ready(ctx context.Context, endpoint glue.Endpoint) error
+}
+
 // Withdrawer ends jobs that have not begun, and no others: between a look and a
 // cancellation a job may begin.
 type Withdrawer interface {

@@ -83,17 +83,22 @@ func (p *pointed) Unwrap() []error { return []error{p.error, p.finding} }
 
 // jobError is what went wrong with a job, with the finding it points to.
 func jobError(d *deps, r *jobs.Outcome) error {
-	e, ok := errors.AsType[*plugins.Error](r.Err)
 	if r.Err == context.Canceled {
 		return nil // the command's own error says it of all
 	}
+	return explained(d, r.Err)
+}
+
+// explained is a back-end's error, with the finding it points to.
+func explained(d *deps, err error) error {
+	e, ok := errors.AsType[*plugins.Error](err)
 	if !ok {
-		return r.Err
+		return err
 	}
-	if f := findingOf(d, e.Endpoint, r.Err); f != nil {
-		return &pointed{r.Err, f}
+	if f := findingOf(d, e.Endpoint, err); f != nil {
+		return &pointed{err, f}
 	}
-	return r.Err
+	return err
 }
 
 // locked reports the finding when every source refused our credential, or was

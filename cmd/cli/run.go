@@ -167,6 +167,9 @@ func runCommand(ctx context.Context, d *deps, f runOptions, argv []string) error
 
 // sendRun sends the job and follows it.
 func sendRun(ctx context.Context, d *deps, s *session, p *broker.Plan, set *jdl.JobSet, f runOptions) error {
+	if err := canSend(ctx, d, s, p); err != nil {
+		return noJob(ctx, err)
+	}
 	rs, err := s.jobs.Submit(ctx, p, set)
 	if ctx.Err() != nil && len(rs) > 0 && rs[0].State == plugins.Intended {
 		return interrupted{fmt.Sprintf("interrupted: the job was not sent, and is kept here; grid resubmit %s sends it", rs[0].ID)}

@@ -118,7 +118,7 @@ func runSubmit(ctx context.Context, d *deps, args []string, f submitOptions) err
 	if f.dryRun {
 		return dryRun(d, p, snap)
 	}
-	if err := pinImages(ctx, d, all); err != nil {
+	if err := prepare(ctx, d, s, p, all); err != nil {
 		return err
 	}
 	rs, err := sendPlan(ctx, d, s, p, files)
@@ -138,6 +138,22 @@ func runSubmit(ctx context.Context, d *deps, args []string, f submitOptions) err
 		return err
 	}
 	return submitted(d, p, rs, f.wait)
+}
+
+// prepare does what comes before anything is recorded.
+func prepare(ctx context.Context, d *deps, s *session, p *broker.Plan, all []*jdl.Job) error {
+	if err := canSend(ctx, d, s, p); err != nil {
+		return err
+	}
+	return pinImages(ctx, d, all)
+}
+
+// canSend is an error where nothing of a plan can be sent, for want of a credential that is good: nothing is recorded then.
+func canSend(ctx context.Context, d *deps, s *session, p *broker.Plan) error {
+	if err := jobs.Unready(ctx, s.jobs, p); err != nil {
+		return fmt.Errorf("nothing was sent, and nothing is recorded: %w", explained(d, err))
+	}
+	return nil
 }
 
 // printSubmitted prints the jobs for machines.

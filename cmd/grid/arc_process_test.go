@@ -175,9 +175,23 @@ func TestARCCredentials(t *testing.T) {
 	if msg, code := with(filepath.Join(w.dir, "none")); code != 4 {
 		t.Errorf("no proxy: exit %d: %s", code, msg)
 	}
+	stranger := w.recordCount()
 	if msg, code := with(w.oldProxy()); code != 4 || !strings.Contains(msg, "expired") {
 		t.Errorf("an expired proxy: exit %d: %s", code, msg)
 	}
+	if now := w.recordCount(); now != stranger || stranger == 0 {
+		t.Errorf("%d jobs are recorded, and %d once a proxy had expired: nothing could be sent, so nothing is to be recorded", stranger, now)
+	}
+}
+
+// recordCount is how many jobs are recorded.
+func (w *world) recordCount() int {
+	w.t.Helper()
+	out, msg, code := w.try("list", "--columns", "id", "-o", "csv")
+	if code != 0 {
+		w.t.Fatalf("list: exit %d: %s", code, msg)
+	}
+	return strings.Count(out, "\n") - 1
 }
 
 // oldProxy is a file like a proxy of alice's, expired.

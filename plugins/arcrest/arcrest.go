@@ -92,6 +92,12 @@ func (b *Backend) client(ctx context.Context, op, endpoint, owner string) (*clie
 	return b.clients.For(base+" "+who.name(), who.key, func(**client) (*client, error) { return newClient(b.o, base, who), nil })
 }
 
+// Ready implements plugins.Readier.
+func (b *Backend) Ready(ctx context.Context, endpoint glue.Endpoint) error {
+	_, err := b.client(ctx, "submit", endpoint.URL, "")
+	return err
+}
+
 // baseOf is the URL that the REST paths follow, whatever form of it was
 // published or kept with a job: "https://host:port/arex".
 func baseOf(endpoint string) (string, error) {
