@@ -94,6 +94,7 @@ func TestAsWritten(t *testing.T) {
 		{"rule all:\n    input: \"x.txt\"\n", `error format this is a workflow for Snakemake`},
 		{"nextflow.enable.dsl=2\nprocess x {\n}\n", `error format this is a workflow for Nextflow | warning dotted-name nextflow.enable.dsl`},
 		{"// ours\nprocess align {\n", `error format this is a workflow for Nextflow`},
+		{"#!/usr/bin/env nextflow\nparams.x = 1\nprocess align {\n  script: true\n}\n", `error format this is a workflow for Nextflow, not a description | warning dotted-name params.x`},
 		{"version 1.0\nworkflow x {\n}\n", `error format this is a workflow in WDL`},
 		{"cwlVersion: v1.2\nclass: Workflow\n", `error format this is a workflow in CWL`},
 		{"FROM debian:12\nRUN true\n", `error format this is a recipe for container images`},

@@ -63,7 +63,7 @@ func otherLanguage(file string, src []byte, err error) error {
 		return (&Diagnostic{Severity: Fatal, File: file, Pos: Pos{1, 1}, Code: "format", Hint: hint,
 			Msg: "this is a script for " + script + ", not a description of a job"}).ShowLine(string(src))
 	}
-	if line, _, _ := strings.Cut(string(src[:min(len(src), 200)]), "\n"); strings.HasPrefix(line, "#!") {
+	if line, _, _ := strings.Cut(string(src[:min(len(src), 200)]), "\n"); strings.HasPrefix(line, "#!") && !strings.HasSuffix(strings.TrimSpace(line), "nextflow") {
 		return (&Diagnostic{Severity: Fatal, File: file, Pos: Pos{1, 1}, Code: "format", Hint: "grid run -- ./PROGRAM runs one; a description names it as its Executable",
 			Msg: fmt.Sprintf("this is a program (%s), not a description of a job", strings.TrimSpace(line))}).ShowLine(string(src))
 	}
@@ -87,6 +87,8 @@ func otherFormat(src []byte) string {
 	for line := range strings.Lines(string(src[:min(len(src), 1<<16)])) {
 		words := strings.Fields(line)
 		switch {
+		case strings.HasPrefix(line, "#!") && strings.HasSuffix(strings.TrimSpace(line), "nextflow"):
+			return "a workflow for Nextflow"
 		case len(words) == 0 || strings.HasPrefix(words[0], "#") || strings.HasPrefix(words[0], "//") || words[0] == "---":
 			continue
 		case workflow(words) != "":
