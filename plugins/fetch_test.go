@@ -1,6 +1,7 @@
 package plugins_test
 
 import (
+	"errors"
 	"strings"
 	"syscall"
 	"testing"
@@ -76,5 +77,12 @@ func TestFileSystemThatTellsNoSize(t *testing.T) {
 	}
 	if free, err := plugins.FreeBytes("/proc"); err == nil {
 		t.Errorf("%d bytes are free", free)
+	}
+	room := plugins.NewRoom(0)
+	if err := room.Take("/proc", "ce", "out", 1<<29); err != nil {
+		t.Error("output is let in up to a gigabyte:", err)
+	}
+	if err := room.Take("/proc", "ce", "more", 1<<30); !errors.Is(err, plugins.ErrNoRoom) || !strings.Contains(err.Error(), "does not tell its size") {
+		t.Error("output is let in without end:", err)
 	}
 }

@@ -18,15 +18,19 @@ var ErrNoRoom = errors.New("too large")
 // end, for a server's list is held to. Its methods are safe for concurrent use; a nil
 // Room lets everything in.
 type Room struct {
-	most int64 // bytes; 0: nine tenths of what is free at the first file
+	most int64 // bytes; 0: nine tenths of what is free at the first file, a gigabyte where that cannot be known
 
 	mu    sync.Mutex
 	asked bool
 	free  int64
+	why   error // what is free is not known
 	taken int64
 }
 
-// NewRoom is room for so many bytes, or for 0 nine tenths of what is free on the disk.
+// unknownRoom is how many bytes are let into a file system that does not tell its size.
+const unknownRoom = 1 << 30
+
+// NewRoom is room for so many bytes, or for 0 nine tenths of what is free on the disk; a gigabyte where that does not tell its size.
 func NewRoom(most int64) *Room { return &Room{most: most} }
 
 // Take takes room for a file of so many bytes below a directory that is there. Where there is none
@@ -41,9 +45,12 @@ func (r *Room) Take(dir, endpoint, name string, size int64) error {
 	if limit == 0 {
 		if !r.asked {
 			r.asked = true
-			r.free, _ = FreeBytes(dir) // of what cannot be asked nothing is filled
+			r.free, r.why = FreeBytes(dir) // of what cannot be asked nothing is filled
 		}
 		limit, whose = r.free/10*9, "of what is free in "+filepath.Dir(dir)+" may be filled"
+		if errors.Is(r.why, errNoSize) {
+			limit, whose = unknownRoom, "are let into "+filepath.Dir(dir)+", whose file system does not tell its size"
+		}
 	}
 	if size <= limit-r.taken {
 		r.taken += size
