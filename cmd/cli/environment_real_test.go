@@ -173,7 +173,7 @@ func (f *farm) grid(args ...string) string {
 // job sends the job to the one site of a configuration and looks at what came back.
 func (f *farm) job(t *testing.T, tag, config string) {
 	f.write("home/.config/grid/grid.toml", config)
-	f.write("job.jdl", fmt.Sprintf(`[ Executable = "job.sh"; Arguments = "'a b'"; InputSandbox = {"job.sh"}; OutputSandbox = {"out"};
+	f.write("job.jdl", fmt.Sprintf(`[ Executable = "job.sh"; Arguments = "'a b'"; InputSandbox = {"job.sh"}; StdError = "err"; OutputSandbox = {"out", "err"};
   Environment = {"SETTING=x y"}; Requirements = Member(%q, other.GlueHostApplicationSoftwareRunTimeEnvironment); ]`, tag))
 	begin := time.Now()
 	out, err := f.try("submit", "--wait", "--max-age", "1s", "--deadline", "60s", "job.jdl")
@@ -186,10 +186,15 @@ func (f *farm) job(t *testing.T, tag, config string) {
 		t.Errorf("grid why: %s", why)
 	}
 	got := t.TempDir()
-	f.grid("output", "--dir", got, id)
+	said, err := f.try("output", "--dir", got, id)
 	files, _ := filepath.Glob(filepath.Join(got, "*", "out"))
-	if len(files) != 1 {
-		t.Fatalf("output: %v", files)
+	if err != nil || len(files) != 1 {
+		errs, _ := filepath.Glob(filepath.Join(got, "*", "err"))
+		for _, name := range errs {
+			text, _ := os.ReadFile(name)
+			said += string(text)
+		}
+		t.Fatalf("output: %v, %v: %s", files, err, said)
 	}
 	text, err := os.ReadFile(files[0])
 	if want := "11, " + tag + ", /sandbox, x y, a b\n"; err != nil || string(text) != want {
@@ -241,7 +246,7 @@ func (f *farm) enable(t *testing.T, tag, script string) {
 	t.Cleanup(func() { arcctl("disable"); os.Remove(file) })
 	arcctl("enable")
 	f.write("home/.config/grid/grid.toml", fmt.Sprintf("sources = [%q]\n", ce.LDAP[0]))
-	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(2 * time.Second) {
+	for end := time.Now().Add(8 * time.Minute); ; time.Sleep(2 * time.Second) {
 		out, err := f.try("resources", "--no-cache", "--deadline", "60s", "--where", fmt.Sprintf("member(%q, GlueHostApplicationSoftwareRunTimeEnvironment)", tag))
 		if err == nil && strings.Contains(out, "arex1") {
 			return
